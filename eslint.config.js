@@ -1,0 +1,51 @@
+import tseslint from 'typescript-eslint';
+
+const noAmbientTime = [
+  { selector: "MemberExpression[object.name='Date'][property.name='now']", message: 'Inject Clock.' },
+  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Inject Clock.' },
+  { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Inject Random.' },
+  { selector: "MemberExpression[object.name='crypto'][property.name='randomUUID']", message: 'Inject Random.' },
+];
+const always = [
+  { selector: 'TSEnumDeclaration', message: 'Use a union of string literals.' },
+  { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
+  { selector: 'CatchClause > BlockStatement[body.length=0]', message: 'Say in a comment-bearing statement why an error may be dropped, or handle it.' },
+];
+
+const config = tseslint.config(
+  { ignores: ['node_modules/**', 'dist/**', 'src/cri/generated/**', '.data/**'] },
+  {
+    files: ['**/*.ts'],
+    extends: [...tseslint.configs.recommended],
+    languageOptions: { parserOptions: { projectService: true } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite'] }] }],
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'max-params': ['error', 5],
+      eqeqeq: ['error', 'always'],
+      'no-restricted-syntax': ['error', ...always],
+      'prefer-const': 'error',
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/base/**', 'src/kubelet/adapters/**', 'src/kubelet/cmd/**', 'src/up/**', 'src/cri/**', '**/*.test.ts', '**/testing/**'],
+    rules: {
+      'no-restricted-syntax': ['error', ...always, ...noAmbientTime],
+      'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'setImmediate', 'performance', 'process', 'console', 'fetch'].flat(),
+    },
+  },
+  {
+    files: ['**/*.test.ts', 'test/**/*.ts', '**/testing/**/*.ts'],
+    rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-floating-promises': 'off', '@typescript-eslint/require-await': 'off' },
+  },
+);
+
+export { config as default };

@@ -1,0 +1,84 @@
+// Checks the direction of every import below src/ against the table of docs/architecture.md. There is no list of exceptions.
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+/** Who may import whom, besides itself. `kubelet/features/*` stands for each feature folder on its own. */
+export const allowed: Record<string, readonly string[]> = {
+  base: [],
+  api: ['base'],
+  cri: ['base'],
+  'kubelet/model': ['base', 'api'],
+  'kubelet/ports': ['base', 'api', 'kubelet/model'],
+  'kubelet/features/*': ['base', 'api', 'kubelet/model', 'kubelet/ports'],
+  'kubelet/loop': ['base', 'api', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*'],
+  'kubelet/adapters': ['base', 'api', 'cri', 'kubelet/model', 'kubelet/ports'],
+  'kubelet/cmd': ['base', 'api', 'cri', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
+  'control-plane': ['base', 'api'],
+  up: ['base', 'api', 'cri', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd'],
+};
+
+/** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */
+const outerIo = /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
+const ioAllowed = /^src\/(base\/|kubelet\/adapters\/|kubelet\/cmd\/|cri\/|up\/|control-plane\/)/;
+
+interface Finding {
+  file: string;
+  message: string;
+}
+
+/** The layer a file below src/ belongs to: [exact name, name in the table]. */
+export function layerOf(file: string): { exact: string; rule: string } | undefined {
+  const parts = file.split('/').slice(1);
+  if (parts[0] !== 'kubelet') return parts[0] === undefined ? undefined : { exact: parts[0], rule: parts[0] };
+  if (parts[1] === 'features') return { exact: `kubelet/features/${parts[2]}`, rule: 'kubelet/features/*' };
+  return { exact: `kubelet/${parts[1]}`, rule: `kubelet/${parts[1]}` };
+}
+
+function importsOf(source: string): string[] {
+  const found = source.matchAll(/(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g);
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+}
+
+const isTestCode = (file: string): boolean => file.endsWith('.test.ts') || file.includes('/testing/');
+
+export function checkFile(file: string, source: string): Finding[] {
+  const from = layerOf(file);
+  if (from === undefined) return [];
+  const rules = allowed[from.rule];
+  if (rules === undefined) return [{ file, message: `folder ${from.exact} has no row in the layer table` }];
+  const findings: Finding[] = [];
+  for (const target of importsOf(source)) {
+    if (!target.startsWith('.')) {
+      if (outerIo.test(target) && !ioAllowed.test(file) && !isTestCode(file)) findings.push({ file, message: `imports ${target}: I/O belongs behind a port, in kubelet/adapters` });
+      continue;
+    }
+    const resolved = path.posix.normalize(path.posix.join(path.posix.dirname(file), target));
+    if (!resolved.startsWith('src/')) {
+      if (!isTestCode(file) && from.exact !== 'up') findings.push({ file, message: `imports ${resolved}, outside src/` });
+      continue;
+    }
+    if (isTestCode(file) && resolved.includes('/testing/')) continue;
+    if (!isTestCode(file) && resolved.includes('/testing/')) {
+      findings.push({ file, message: `product code imports the test code ${resolved}` });
+      continue;
+    }
+    const to = layerOf(resolved);
+    if (to === undefined || to.exact === from.exact || rules.includes(to.rule)) continue;
+    findings.push({ file, message: `imports ${resolved}: ${from.exact} may not know ${to.exact}` });
+  }
+  return findings;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+if (import.meta.main) {
+  const files = filesBelow('src');
+  const findings = files.flatMap((file) => checkFile(file, readFileSync(file, 'utf8')));
+  for (const finding of findings) console.error(`${finding.file}: ${finding.message}`);
+  console.log(`layers: ${files.length} files, ${findings.length} wrong imports`);
+  process.exitCode = findings.length === 0 ? 0 : 1;
+}

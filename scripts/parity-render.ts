@@ -1,0 +1,76 @@
+/** docs/parity.md as text, from the tables of the agent. */
+import { configFlags } from '../src/kubelet/cmd/flags-config.ts';
+import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
+import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
+import { endpoints, metricFamilies, reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
+import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-state.ts';
+import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
+import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
+
+const words: Readonly<Record<ParityState, string>> = { honoured: 'yes', partly: 'partly', notYet: '**not yet**' };
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
+  return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+function counted(rows: readonly Parity[]): string {
+  const of = (state: ParityState): number => rows.filter((row) => row.state === state).length;
+  return `${rows.length} in all: ${of('honoured')} yes, ${of('partly')} partly, ${of('notYet')} not yet`;
+}
+
+function fieldSection(): string {
+  const flagOf = new Map(configFlags.flatMap(({ name, field }) => (field === undefined ? [] : [[field, `--${name}`] as const])));
+  const rows = Object.entries(honouredFields).map(([field, { state, note }]) => [code(field), flagOf.has(field) ? code(flagOf.get(field) ?? '') : '', words[state], note]);
+  return `## KubeletConfiguration\n\n${counted(Object.values(honouredFields))}. A field that is set and not honoured yet is named once in the log at start.\n\n${table(['Field', 'Flag', 'Works', 'Note'], rows)}`;
+}
+
+function flagSection(): string {
+  const rows = Object.entries(honouredFlags).map(([flag, { state, note }]) => [code(`--${flag}`), words[state], note]);
+  const ignored = agentFlags.filter((flag) => flag.ignored === true).map(({ name }) => code(`--${name}`));
+  return `## Flags that set no field\n\n${table(['Flag', 'Works', 'Note'], rows)}\n\nRead and without effect, deprecated in upstream: ${ignored.join(', ')}.`;
+}
+
+function podSection(): string {
+  const types = podTypes();
+  const rows = types.flatMap(({ schema }) => Object.keys(schema.fields).flatMap((name) => podFieldRows[schema.name]?.[name] ?? []));
+  const sections = types.map(({ schema, paths }) => {
+    const fields = Object.keys(schema.fields).map((name) => {
+      const row = podFieldRows[schema.name]?.[name];
+      const effect = row?.severity === 'reject' ? 'pod is rejected' : row?.severity === 'warn' ? 'pod runs, with a warning' : '';
+      return [code(name), row === undefined ? '?' : words[row.state], effect, row?.note ?? ''];
+    });
+    const shown = paths.slice(0, 4).map(code).join(', ');
+    return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note'], fields)}`;
+  });
+  return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out.\n\n${sections.join('\n\n')}`;
+}
+
+function simpleSection(title: string, head: string, rows: Readonly<Record<string, Parity>>): string {
+  return `## ${title}\n\n${table([head, 'Works', 'Note'], Object.entries(rows).map(([name, { state, note }]) => [code(name), words[state], note]))}`;
+}
+
+function reasonSection(): string {
+  const rows = Object.entries(reasonTables).map(([title, reasons]) => {
+    const given = reasons.filter((reason) => !reasonsNotYet.has(reason));
+    const missing = reasons.filter((reason) => reasonsNotYet.has(reason));
+    return [title, given.map(code).join(', '), missing.map(code).join(', ')];
+  });
+  return `## Reasons\n\nUntil there is an API server, events go to the log and to \`kubelet explain\`.\n\n${table(['Where', 'Given', 'Not yet'], rows)}`;
+}
+
+export function renderParity(): string {
+  return [
+    '# Parity with upstream kubelet v1.36',
+    'Made by `node scripts/parity.ts --write` from the tables in `src/kubelet/model`; a test fails when it is not current, and when a field has no row. **yes**: as upstream; a note says where it is better or differs. **partly**: the note says what is missing. **not yet**: accepted and without effect.',
+    fieldSection(),
+    flagSection(),
+    podSection(),
+    simpleSection('HTTP endpoints', 'Path', endpoints),
+    reasonSection(),
+    simpleSection('Metric families', 'Family', metricFamilies),
+  ].join('\n\n').concat('\n');
+}

@@ -1,0 +1,87 @@
+import type { Container } from '../core/container.ts';
+import type { Pod } from '../core/pod.ts';
+import type { PodSpec } from '../core/pod-spec.ts';
+import type { ContainerStatus } from '../core/pod-status.ts';
+import { allContainers } from '../pod.ts';
+import { aggregateContainers, isHugePageResource, isPodLevelResource } from '../resources.ts';
+import { defaultContainerInPlace, requestFromLimitInPlace, roundListInPlace } from './default-container.ts';
+import { defaultVolumeInPlace } from './default-volume.ts';
+
+/**
+ * A copy of the pod as the API server would have stored it. Idempotent.
+ * The order matters: requests come from limits before pod-level requests are summed up (upstream: core/v1/defaults.go).
+ */
+export function defaultPod(pod: Pod): Pod {
+  const defaulted = structuredClone(pod);
+  const { spec } = defaulted;
+  const startable: Container[] = [...spec.containers, ...(spec.initContainers ?? [])];
+  for (const container of startable) requestFromLimitInPlace(container);
+  defaultHugePageLimits(defaulted);
+  defaultPodRequests(defaulted);
+  spec.enableServiceLinks ??= true;
+  if (spec.hostNetwork === true) for (const container of startable) exposeOnHost(container);
+  defaultSpec(spec);
+  for (const volume of spec.volumes ?? []) defaultVolumeInPlace(volume);
+  for (const { container } of allContainers(defaulted)) defaultContainerInPlace(container);
+  roundListInPlace(spec.overhead);
+  roundListInPlace(spec.resources?.limits);
+  roundListInPlace(spec.resources?.requests);
+  roundStatus(defaulted);
+  return defaulted;
+}
+
+function defaultSpec(spec: PodSpec): void {
+  spec.dnsPolicy ||= 'ClusterFirst';
+  spec.restartPolicy ||= 'Always';
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= 30;
+  spec.schedulerName ||= 'default-scheduler';
+  // The old name of the field is kept in step with the new one by upstream's conversion.
+  const account = spec.serviceAccountName || spec.serviceAccount;
+  if (account) {
+    spec.serviceAccountName = account;
+    spec.serviceAccount = account;
+  }
+}
+
+/** On the host's network a port of the container is a port of the host. */
+function exposeOnHost(container: Container): void {
+  for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
+}
+
+/** Huge pages that containers are limited to count for the pod, once it names any resources of its own. */
+function defaultHugePageLimits(pod: Pod): void {
+  const { resources } = pod.spec;
+  if (resources === undefined || sizeOf(resources.limits) + sizeOf(resources.requests) === 0) return;
+  const limits = { ...resources.limits };
+  for (const [name, amount] of Object.entries(aggregateContainers(pod, 'limits'))) {
+    if (isHugePageResource(name) && resources.requests?.[name] === undefined) limits[name] ??= amount;
+  }
+  if (sizeOf(limits) > 0) resources.limits = limits;
+}
+
+/** Pod-level limits without requests: the containers' sum where they request anything, else the limit. */
+function defaultPodRequests(pod: Pod): void {
+  const { resources } = pod.spec;
+  if (resources === undefined || sizeOf(resources.limits) === 0) return;
+  const requests = { ...resources.requests };
+  for (const [name, amount] of Object.entries(aggregateContainers(pod, 'requests'))) {
+    if (isPodLevelResource(name) && !isHugePageResource(name)) requests[name] ??= amount;
+  }
+  for (const [name, amount] of Object.entries(resources.limits ?? {})) if (isPodLevelResource(name)) requests[name] ??= amount;
+  if (sizeOf(requests) > 0) resources.requests = requests;
+}
+
+function roundStatus(pod: Pod): void {
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+  const all: ContainerStatus[] = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
+  for (const status of all) {
+    roundListInPlace(status.allocatedResources);
+    roundListInPlace(status.resources?.limits);
+    roundListInPlace(status.resources?.requests);
+  }
+}
+
+function sizeOf(list: Readonly<Record<string, string>> | undefined): number {
+  return list === undefined ? 0 : Object.keys(list).length;
+}

@@ -1,0 +1,66 @@
+import type { Volume } from '../core/volume.ts';
+import type { DownwardAPIVolumeFile, VolumeProjection } from '../core/volume-source.ts';
+import { pullPolicyFor, roundListInPlace } from './default-container.ts';
+
+const readableByAll = 0o644;
+const oneHourSeconds = 3600;
+
+/** Fills in what the API server would (upstream: core/v1/defaults.go and its generated callers). Changes `volume`. */
+export function defaultVolumeInPlace(volume: Volume): void {
+  if (!hasSource(volume)) volume.emptyDir = {};
+  if (volume.image !== undefined) volume.image.pullPolicy ||= pullPolicyFor(volume.image.reference ?? '');
+  if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
+  if (volume.secret !== undefined) volume.secret.defaultMode ??= readableByAll;
+  if (volume.configMap !== undefined) volume.configMap.defaultMode ??= readableByAll;
+  if (volume.downwardAPI !== undefined) {
+    volume.downwardAPI.defaultMode ??= readableByAll;
+    defaultFilesInPlace(volume.downwardAPI.items);
+  }
+  if (volume.projected !== undefined) {
+    volume.projected.defaultMode ??= readableByAll;
+    for (const source of volume.projected.sources) defaultProjectionInPlace(source);
+  }
+  defaultRemoteInPlace(volume);
+  const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
+  if (claim !== undefined) {
+    claim.volumeMode ??= 'Filesystem';
+    roundListInPlace(claim.resources?.limits);
+    roundListInPlace(claim.resources?.requests);
+  }
+}
+
+/** Whether any source is named. */
+export function hasSource(volume: Volume): boolean {
+  return Object.entries(volume).some(([key, value]) => key !== 'name' && value !== undefined);
+}
+
+function defaultProjectionInPlace(source: VolumeProjection): void {
+  defaultFilesInPlace(source.downwardAPI?.items);
+  if (source.serviceAccountToken !== undefined) source.serviceAccountToken.expirationSeconds ??= oneHourSeconds;
+}
+
+function defaultFilesInPlace(files: readonly DownwardAPIVolumeFile[] | undefined): void {
+  for (const file of files ?? []) {
+    if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
+    if (file.resourceFieldRef !== undefined) file.resourceFieldRef.divisor ??= '0';
+  }
+}
+
+function defaultRemoteInPlace(volume: Volume): void {
+  if (volume.iscsi !== undefined) volume.iscsi.iscsiInterface ||= 'default';
+  if (volume.rbd !== undefined) {
+    volume.rbd.pool ||= 'rbd';
+    volume.rbd.user ||= 'admin';
+    volume.rbd.keyring ||= '/etc/ceph/keyring';
+  }
+  if (volume.azureDisk !== undefined) {
+    volume.azureDisk.cachingMode ??= 'ReadWrite';
+    volume.azureDisk.fsType ??= 'ext4';
+    volume.azureDisk.readOnly ??= false;
+    volume.azureDisk.kind ??= 'Shared';
+  }
+  if (volume.scaleIO !== undefined) {
+    volume.scaleIO.storageMode ||= 'ThinProvisioned';
+    volume.scaleIO.fsType ||= 'xfs';
+  }
+}

@@ -1,0 +1,113 @@
+import { annotations, priorities } from './annotations.ts';
+import type { PodSource } from './annotations.ts';
+import type { Container, EphemeralContainer } from './core/container.ts';
+import type { Pod } from './core/pod.ts';
+import type { ContainerStatus, PodCondition } from './core/pod-status.ts';
+
+export type ContainerKind = 'container' | 'init' | 'ephemeral';
+export type AnyContainer = Container | EphemeralContainer;
+export interface ContainerRef {
+  readonly kind: ContainerKind;
+  readonly container: AnyContainer;
+  /** Where it stands in the pod: `spec.initContainers[0]`. */
+  readonly path: string;
+}
+
+/** Every container of the pod: init first, then regular, then ephemeral, as upstream visits them. */
+export function* allContainers(pod: Pod): Generator<ContainerRef> {
+  yield* refs('init', 'spec.initContainers', pod.spec.initContainers);
+  yield* refs('container', 'spec.containers', pod.spec.containers);
+  yield* refs('ephemeral', 'spec.ephemeralContainers', pod.spec.ephemeralContainers);
+}
+
+function* refs(kind: ContainerKind, path: string, containers: readonly AnyContainer[] | undefined): Generator<ContainerRef> {
+  for (const [index, container] of (containers ?? []).entries()) yield { kind, container, path: `${path}[${index}]` };
+}
+
+export function findContainer(pod: Pod, name: string): ContainerRef | undefined {
+  for (const ref of allContainers(pod)) if (ref.container.name === name) return ref;
+  return undefined;
+}
+
+/** A sidecar: an init container that is restarted for as long as the pod lives. */
+export function isRestartableInit(container: Pick<Container, 'restartPolicy'>): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+/** `name_namespace`, the key under which static and mirror pods are matched. */
+export function podFullName(pod: Pod): string {
+  return `${pod.metadata.name}_${pod.metadata.namespace}`;
+}
+
+/** `namespace/name`, for people. */
+export function podKey(pod: Pod): string {
+  return `${pod.metadata.namespace}/${pod.metadata.name}`;
+}
+
+/** Where the pod came from; a pod without the annotation came from the API server. */
+export function podSource(pod: Pod): PodSource {
+  const source = pod.metadata.annotations?.[annotations.configSource];
+  return source === 'file' || source === 'http' || source === 'server' ? source : 'api';
+}
+
+/** A pod from a file, a URL or the manifest server: the agent itself is its only source. */
+export function isStaticPod(pod: Pod): boolean {
+  return podSource(pod) !== 'api';
+}
+
+/** The copy of a static pod in the API server, there to be looked at. */
+export function isMirrorPod(pod: Pod): boolean {
+  return pod.metadata.annotations?.[annotations.configMirror] !== undefined;
+}
+
+/** Pods that admission and eviction spare: static ones, mirrors, and those of system priority (upstream: types/pod_update.go). */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= priorities.systemCritical;
+}
+
+/** The node cannot do without it: killed last, OOM score as guaranteed. */
+export function isNodeCriticalPod(pod: Pod): boolean {
+  return isCriticalPod(pod) && pod.spec.priorityClassName === priorities.nodeCriticalClass;
+}
+
+export function podPriority(pod: Pod): number {
+  return pod.spec.priority ?? 0;
+}
+
+/** Seconds between the stop signal and the kill; upstream's default when the pod was not defaulted. */
+export function terminationGraceSeconds(pod: Pod): number {
+  return pod.spec.terminationGracePeriodSeconds ?? 30;
+}
+
+/** The grace that binds when the pod is being deleted: what the deleter gave, else the pod's own. */
+export function deletionGraceSeconds(pod: Pod): number {
+  return pod.metadata.deletionGracePeriodSeconds ?? terminationGraceSeconds(pod);
+}
+
+export function isDeleted(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp !== undefined;
+}
+
+export function isHostNetwork(pod: Pod): boolean {
+  return pod.spec.hostNetwork === true;
+}
+
+/** Succeeded or Failed: no container of it will run again. */
+export function isTerminalPhase(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+}
+
+export function findCondition(pod: Pod, type: string): PodCondition | undefined {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+export function isPodReady(pod: Pod): boolean {
+  return findCondition(pod, 'Ready')?.status === 'True';
+}
+
+/** The status of a container by name, whichever kind it is of. */
+export function findContainerStatus(pod: Pod, name: string): ContainerStatus | undefined {
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+  const byName = (status: ContainerStatus): boolean => status.name === name;
+  return initContainerStatuses.find(byName) ?? containerStatuses.find(byName) ?? ephemeralContainerStatuses.find(byName);
+}

@@ -1,0 +1,223 @@
+/** Every reason string a user can see in events and statuses, in one place. Names follow upstream: pkg/kubelet/events/event.go, images/types.go, status/generate.go, lifecycle/predicate.go. */
+
+/** Events about a container. */
+export const containerEvents = {
+  created: 'Created',
+  started: 'Started',
+  failed: 'Failed',
+  killing: 'Killing',
+  preempting: 'Preempting',
+  backOff: 'BackOff',
+  exceededGracePeriod: 'ExceededGracePeriod',
+  unhealthy: 'Unhealthy',
+  probeWarning: 'ProbeWarning',
+  failedPostStartHook: 'FailedPostStartHook',
+  failedPreStopHook: 'FailedPreStopHook',
+  lifecycleHTTPFallback: 'LifecycleHTTPFallback',
+} as const;
+export type ContainerEvent = (typeof containerEvents)[keyof typeof containerEvents];
+
+/** Events about getting an image. */
+export const imageEvents = {
+  pulling: 'Pulling',
+  pulled: 'Pulled',
+  failed: 'Failed',
+  inspectFailed: 'InspectFailed',
+  errImageNeverPull: 'ErrImageNeverPull',
+  backOff: 'BackOff',
+  failedToRetrieveImagePullSecret: 'FailedToRetrieveImagePullSecret',
+  invalidImageID: 'InvalidImageID',
+} as const;
+export type ImageEvent = (typeof imageEvents)[keyof typeof imageEvents];
+
+/** Events about a pod as a whole; an admission reason may also be an event reason. */
+export const podEvents = {
+  failedKillPod: 'FailedKillPod',
+  failedCreatePodContainer: 'FailedCreatePodContainer',
+  networkNotReady: 'NetworkNotReady',
+  failedSync: 'FailedSync',
+  failedValidation: 'FailedValidation',
+  sandboxChanged: 'SandboxChanged',
+  failedCreatePodSandBox: 'FailedCreatePodSandBox',
+  failedPodSandBoxStatus: 'FailedPodSandBoxStatus',
+  hostIPsIPFamilyMismatch: 'HostIPsIPFamilyMismatch',
+  dnsConfigForming: 'DNSConfigForming',
+  missingClusterDNS: 'MissingClusterDNS',
+  evicted: 'Evicted',
+  deadlineExceeded: 'DeadlineExceeded',
+  failedPrepareDynamicResources: 'FailedPrepareDynamicResources',
+  failedNodeDeclaredFeaturesCheck: 'FailedNodeDeclaredFeaturesCheck',
+  resizeStarted: 'ResizeStarted',
+  resizeCompleted: 'ResizeCompleted',
+  resizeDeferred: 'ResizeDeferred',
+  resizeInfeasible: 'ResizeInfeasible',
+  resizeError: 'ResizeError',
+} as const;
+export type PodEvent = (typeof podEvents)[keyof typeof podEvents];
+
+/** Events about volumes. */
+export const volumeEvents = {
+  failedAttachVolume: 'FailedAttachVolume',
+  failedMount: 'FailedMount',
+  failedMapVolume: 'FailedMapVolume',
+  failedMountOnFilesystemMismatch: 'FailedMountOnFilesystemMismatch',
+  successfulAttachVolume: 'SuccessfulAttachVolume',
+  successfulMountVolume: 'SuccessfulMountVolume',
+  alreadyMountedVolume: 'AlreadyMountedVolume',
+  volumeResizeFailed: 'VolumeResizeFailed',
+  volumeResizeSuccessful: 'VolumeResizeSuccessful',
+  fileSystemResizeFailed: 'FileSystemResizeFailed',
+  fileSystemResizeSuccessful: 'FileSystemResizeSuccessful',
+  volumePermissionChangeInProgress: 'VolumePermissionChangeInProgress',
+  volumeConditionAbnormal: 'VolumeConditionAbnormal',
+} as const;
+export type VolumeEvent = (typeof volumeEvents)[keyof typeof volumeEvents];
+
+/** Events about the node. */
+export const nodeEvents = {
+  starting: 'Starting',
+  kubeletSetupFailed: 'KubeletSetupFailed',
+  rebooted: 'Rebooted',
+  shutdown: 'Shutdown',
+  nodeReady: 'NodeReady',
+  nodeNotReady: 'NodeNotReady',
+  nodeSchedulable: 'NodeSchedulable',
+  nodeNotSchedulable: 'NodeNotSchedulable',
+  nodeHasSufficientMemory: 'NodeHasSufficientMemory',
+  nodeHasSufficientPID: 'NodeHasSufficientPID',
+  nodeHasInsufficientMemory: 'NodeHasInsufficientMemory',
+  nodeHasInsufficientPID: 'NodeHasInsufficientPID',
+  nodeHasNoDiskPressure: 'NodeHasNoDiskPressure',
+  nodeHasDiskPressure: 'NodeHasDiskPressure',
+  evictionThresholdMet: 'EvictionThresholdMet',
+  systemOOM: 'SystemOOM',
+  containerGCFailed: 'ContainerGCFailed',
+  imageGCFailed: 'ImageGCFailed',
+  freeDiskSpaceFailed: 'FreeDiskSpaceFailed',
+  invalidDiskCapacity: 'InvalidDiskCapacity',
+  nodeAllocatableEnforced: 'NodeAllocatableEnforced',
+  failedNodeAllocatableEnforcement: 'FailedNodeAllocatableEnforcement',
+  cgroupV1: 'CgroupV1',
+  possibleMemoryBackedVolumesOnDisk: 'PossibleMemoryBackedVolumesOnDisk',
+  checkLimitsForResolvConf: 'CheckLimitsForResolvConf',
+  certificateExpired: 'CertificateExpired',
+  certificateOverdueForRefresh: 'CertificateOverdueForRefresh',
+} as const;
+export type NodeEvent = (typeof nodeEvents)[keyof typeof nodeEvents];
+
+/** Why a container is waiting. */
+export const waitingReasons = {
+  containerCreating: 'ContainerCreating',
+  podInitializing: 'PodInitializing',
+  crashLoopBackOff: 'CrashLoopBackOff',
+  errImagePull: 'ErrImagePull',
+  imagePullBackOff: 'ImagePullBackOff',
+  errImageNeverPull: 'ErrImageNeverPull',
+  imageInspectError: 'ImageInspectError',
+  invalidImageName: 'InvalidImageName',
+  registryUnavailable: 'RegistryUnavailable',
+  signatureValidationFailed: 'SignatureValidationFailed',
+  imageVolumeMountFailed: 'ImageVolumeMountFailed',
+  rroUnsupported: 'RROUnsupported',
+  createContainerConfigError: 'CreateContainerConfigError',
+  createContainerError: 'CreateContainerError',
+  preCreateHookError: 'PreCreateHookError',
+  preStartHookError: 'PreStartHookError',
+  postStartHookError: 'PostStartHookError',
+  runContainerError: 'RunContainerError',
+  createPodSandboxError: 'CreatePodSandboxError',
+  configPodSandboxError: 'ConfigPodSandboxError',
+  killContainerError: 'KillContainerError',
+  killPodSandboxError: 'KillPodSandboxError',
+  restartingAllContainers: 'RestartingAllContainers',
+} as const;
+export type WaitingReason = (typeof waitingReasons)[keyof typeof waitingReasons];
+
+/** Why a container has ended; the first four come from the runtime. */
+export const terminatedReasons = {
+  completed: 'Completed',
+  error: 'Error',
+  oomKilled: 'OOMKilled',
+  startError: 'StartError',
+  containerCannotRun: 'ContainerCannotRun',
+  containerStatusUnknown: 'ContainerStatusUnknown',
+  restartingAllContainers: 'RestartingAllContainers',
+} as const;
+export type TerminatedReason = (typeof terminatedReasons)[keyof typeof terminatedReasons];
+
+/** Reasons in `status.reason` of a pod, admission refusals included. */
+export const podReasons = {
+  evicted: 'Evicted',
+  preempting: 'Preempting',
+  deadlineExceeded: 'DeadlineExceeded',
+  unexpectedAdmissionError: 'UnexpectedAdmissionError',
+  nodeAffinity: 'NodeAffinity',
+  nodePorts: 'NodePorts',
+  nodeName: 'NodeName',
+  taintToleration: 'TaintToleration',
+  podOSNotSupported: 'PodOSNotSupported',
+  podOSSelectorNodeLabelDoesNotMatch: 'PodOSSelectorNodeLabelDoesNotMatch',
+  invalidNodeInfo: 'InvalidNodeInfo',
+  sysctlForbidden: 'SysctlForbidden',
+  appArmor: 'AppArmor',
+  topologyAffinityError: 'TopologyAffinityError',
+  smtAlignmentError: 'SMTAlignmentError',
+  emptyPodSharedPoolError: 'EmptyPodSharedPoolError',
+  podLevelResourcesNotSupported: 'PodLevelResourcesNotSupported',
+  podFeatureUnsupported: 'PodFeatureUnsupported',
+  initContainerRestartPolicyForbidden: 'InitContainerRestartPolicyForbidden',
+  supplementalGroupsPolicyNotSupported: 'SupplementalGroupsPolicyNotSupported',
+  volumeAttachmentLimitExceeded: 'VolumeAttachmentLimitExceeded',
+  unknownReason: 'UnknownReason',
+  unexpectedPredicateFailureType: 'UnexpectedPredicateFailureType',
+  terminated: 'Terminated',
+  nodeShutdown: 'NodeShutdown',
+} as const;
+export type PodReason = (typeof podReasons)[keyof typeof podReasons];
+
+/** Reasons in pod conditions. */
+export const podConditionReasons = {
+  podCompleted: 'PodCompleted',
+  podFailed: 'PodFailed',
+  containersNotReady: 'ContainersNotReady',
+  containersNotInitialized: 'ContainersNotInitialized',
+  readinessGatesNotReady: 'ReadinessGatesNotReady',
+  unknownContainerStatuses: 'UnknownContainerStatuses',
+  restartAllContainersStarted: 'RestartAllContainersStarted',
+  deferred: 'Deferred',
+  infeasible: 'Infeasible',
+  error: 'Error',
+  terminationByKubelet: 'TerminationByKubelet',
+} as const;
+export type PodConditionReason = (typeof podConditionReasons)[keyof typeof podConditionReasons];
+
+/** Reasons in node conditions. */
+export const nodeConditionReasons = {
+  kubeletReady: 'KubeletReady',
+  kubeletNotReady: 'KubeletNotReady',
+  kubeletHasSufficientMemory: 'KubeletHasSufficientMemory',
+  kubeletHasInsufficientMemory: 'KubeletHasInsufficientMemory',
+  kubeletHasSufficientPID: 'KubeletHasSufficientPID',
+  kubeletHasInsufficientPID: 'KubeletHasInsufficientPID',
+  kubeletHasNoDiskPressure: 'KubeletHasNoDiskPressure',
+  kubeletHasDiskPressure: 'KubeletHasDiskPressure',
+} as const;
+export type NodeConditionReason = (typeof nodeConditionReasons)[keyof typeof nodeConditionReasons];
+
+/** Admission refused for want of a resource: `OutOfcpu`, `OutOfephemeral-storage` (the resource name is appended as it is). */
+export function outOfReason(resource: string): string {
+  return `OutOf${resource}`;
+}
+
+/** Pod condition types the agent sets or reads. */
+export const podConditions = {
+  podReadyToStartContainers: 'PodReadyToStartContainers',
+  initialized: 'Initialized',
+  containersReady: 'ContainersReady',
+  ready: 'Ready',
+  podScheduled: 'PodScheduled',
+  disruptionTarget: 'DisruptionTarget',
+  resizePending: 'PodResizePending',
+  resizeInProgress: 'PodResizeInProgress',
+  allContainersRestarting: 'AllContainersRestarting',
+} as const;

@@ -1,0 +1,126 @@
+/**
+ * Kinds are data: one descriptor per API type says its fields, their types and defaults. From it come the TypeScript type (`Infer`),
+ * strict decoding with field paths, defaulting, the parity table, and later OpenAPI.
+ */
+export type Schema =
+  | StringSchema
+  | NumberSchema
+  | BooleanSchema
+  | QuantitySchema
+  | IntOrStringSchema
+  | ArraySchema
+  | MapSchema
+  | ObjectSchema
+  | OpaqueSchema
+  | LazySchema;
+
+export interface StringSchema {
+  readonly kind: 'string';
+  /** The closed set of accepted values; checked by validation, not by decoding, as the API server does. */
+  readonly values?: readonly string[];
+  /** `bytes` is base64, `time` is RFC 3339, `duration` is Go's `1h2m3s`. */
+  readonly format?: 'bytes' | 'time' | 'duration';
+}
+export interface NumberSchema {
+  readonly kind: 'number';
+  readonly format: 'int32' | 'int64' | 'double';
+}
+export interface BooleanSchema {
+  readonly kind: 'boolean';
+}
+/** A resource quantity: a string such as `500m` or `1Gi`, or a bare number, kept as the canonical string. */
+export interface QuantitySchema {
+  readonly kind: 'quantity';
+}
+export interface IntOrStringSchema {
+  readonly kind: 'intOrString';
+}
+export interface ArraySchema<Item extends Schema = Schema> {
+  readonly kind: 'array';
+  readonly items: Item;
+  /** The fields that identify an element in merges (`name`, `mountPath`); none means atomic or a set. */
+  readonly mergeKeys?: readonly string[];
+}
+export interface MapSchema<Value extends Schema = Schema> {
+  readonly kind: 'map';
+  readonly values: Value;
+}
+export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
+  readonly kind: 'object';
+  readonly name: string;
+  readonly fields: Fields;
+}
+/** Any JSON value, kept as it came. */
+export interface OpaqueSchema {
+  readonly kind: 'opaque';
+}
+/** A schema looked up late, for types that contain themselves. Its inferred type is given by hand. */
+export interface LazySchema<Value = unknown> {
+  readonly kind: 'lazy';
+  readonly get: () => Schema;
+  readonly type?: Value;
+}
+
+export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {
+  readonly schema: S;
+  /** Always present after decoding (a wrong document gets the empty value, and an error from validation). */
+  readonly required: Required;
+}
+export type FieldMap = Readonly<Record<string, Field>>;
+
+type InferFields<Fields extends FieldMap> = {
+  -readonly [Key in keyof Fields as Fields[Key]['required'] extends true ? Key : never]: Infer<Fields[Key]['schema']>;
+} & {
+  -readonly [Key in keyof Fields as Fields[Key]['required'] extends true ? never : Key]?: Infer<Fields[Key]['schema']>;
+};
+type Flat<T> = { [Key in keyof T]: T[Key] };
+
+/** The TypeScript type of the decoded value. */
+export type Infer<S extends Schema> = S extends { readonly kind: 'string'; readonly values: readonly (infer Value)[] }
+  ? Value
+  : S extends StringSchema | QuantitySchema
+    ? string
+    : S extends NumberSchema
+      ? number
+      : S extends BooleanSchema
+        ? boolean
+        : S extends IntOrStringSchema
+          ? number | string
+          : S extends ArraySchema<infer Item>
+            ? Infer<Item>[]
+            : S extends MapSchema<infer Value>
+              ? Record<string, Infer<Value>>
+              : S extends ObjectSchema<infer Fields>
+                ? Flat<InferFields<Fields>>
+                : S extends LazySchema<infer Value>
+                  ? Value
+                  : unknown;
+
+export const string = { kind: 'string' } as const;
+export const bytes = { kind: 'string', format: 'bytes' } as const;
+export const time = { kind: 'string', format: 'time' } as const;
+export const duration = { kind: 'string', format: 'duration' } as const;
+export const int32 = { kind: 'number', format: 'int32' } as const;
+export const int64 = { kind: 'number', format: 'int64' } as const;
+export const double = { kind: 'number', format: 'double' } as const;
+export const boolean = { kind: 'boolean' } as const;
+export const quantity = { kind: 'quantity' } as const;
+export const intOrString = { kind: 'intOrString' } as const;
+export const opaque = { kind: 'opaque' } as const;
+
+export const oneOf = <const Values extends readonly string[]>(...values: Values) => ({ kind: 'string', values }) as const;
+export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[]): ArraySchema<Item> => ({ kind: 'array', items, mergeKeys });
+export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
+export const lazy = <Value>(get: () => Schema): LazySchema<Value> => ({ kind: 'lazy', get });
+export const required = <S extends Schema>(schema: S): Field<S, true> => ({ schema, required: true });
+export const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, required: false });
+
+/** An object type. Fields given as bare schemas are optional; wrap the others in `required`. */
+export function object<const Fields extends Readonly<Record<string, Schema | Field>>>(
+  name: string,
+  fields: Fields,
+): ObjectSchema<{ readonly [Key in keyof Fields]: Fields[Key] extends Field ? Fields[Key] : Fields[Key] extends Schema ? Field<Fields[Key], false> : never }> {
+  const normalised: Record<string, Field> = {};
+  for (const [key, value] of Object.entries(fields)) normalised[key] = 'schema' in value ? value : optional(value);
+  return { kind: 'object', name, fields: normalised as never };
+}

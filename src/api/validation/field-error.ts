@@ -1,0 +1,86 @@
+/** What kind of thing is wrong with a field; the texts are upstream's (apimachinery util/validation/field). */
+export type FieldErrorType = 'Required value' | 'Invalid value' | 'Unsupported value' | 'Duplicate value' | 'Not found' | 'Forbidden' | 'Too long' | 'Too many';
+
+export interface FieldError {
+  readonly type: FieldErrorType;
+  /** The path in upstream's notation: `spec.containers[0].image`. */
+  readonly field: string;
+  /** Everything after the path: `Invalid value: "x": must be ...`. */
+  readonly message: string;
+}
+
+/** Gathers what is wrong with one object, in upstream's words and order. */
+export class FieldErrors {
+  readonly list: FieldError[] = [];
+
+  required(field: string, detail = ''): void {
+    this.#add('Required value', field, [detail]);
+  }
+
+  invalid(field: string, value: unknown, detail: string): void {
+    this.#add('Invalid value', field, [goValue(value), detail]);
+  }
+
+  /** One error for each of `details`. */
+  invalidEach(field: string, value: unknown, details: readonly string[]): void {
+    for (const detail of details) this.invalid(field, value, detail);
+  }
+
+  notSupported(field: string, value: unknown, supported: readonly string[]): void {
+    this.#add('Unsupported value', field, [goValue(value), `supported values: ${supported.map(goQuote).join(', ')}`]);
+  }
+
+  duplicate(field: string, value: unknown): void {
+    this.#add('Duplicate value', field, [goValue(value)]);
+  }
+
+  notFound(field: string, value: unknown, detail = ''): void {
+    this.#add('Not found', field, [goValue(value), detail]);
+  }
+
+  forbidden(field: string, detail: string): void {
+    this.#add('Forbidden', field, [detail]);
+  }
+
+  tooLong(field: string, maxBytes: number): void {
+    this.#add('Too long', field, [`may not be more than ${maxBytes} bytes`]);
+  }
+
+  tooMany(field: string, actual: number, max: number): void {
+    this.#add('Too many', field, [String(actual), `must have at most ${max} items`]);
+  }
+
+  /** A value out of a closed set, or an error that lists the set. */
+  oneOf(field: string, value: string, supported: readonly string[]): void {
+    if (!supported.includes(value)) this.notSupported(field, value, supported);
+  }
+
+  nonNegative(field: string, value: number | undefined): void {
+    if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
+  }
+
+  #add(type: FieldErrorType, field: string, parts: readonly string[]): void {
+    this.list.push({ type, field, message: [type, ...parts.filter((part) => part !== '')].join(': ') });
+  }
+}
+
+/** One error as the API server prints it. */
+export function formatFieldError(error: FieldError): string {
+  return `${error.field}: ${error.message}`;
+}
+
+/** The whole refusal: `Pod "x" is invalid: a` for one error, `Pod "x" is invalid: [a, b]` for more. Repeated errors count once. */
+export function formatInvalid(kind: string, name: string, errors: readonly FieldError[]): string {
+  const texts = [...new Set(errors.map(formatFieldError))];
+  const body = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  return `${kind} ${goQuote(name)} is invalid: ${body}`;
+}
+
+/** Text in quotes as Go's %q writes it. */
+export function goQuote(text: string): string {
+  return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
+}
+
+function goValue(value: unknown): string {
+  return typeof value === 'string' ? goQuote(value) : (JSON.stringify(value) ?? 'null');
+}

@@ -1,0 +1,84 @@
+import type { LabelSelector, ObjectMeta, OwnerReference } from '../core/meta.ts';
+import type { FieldErrors } from './field-error.ts';
+import { byteLength, checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue, checkNamePrefix } from './names.ts';
+
+const maxAnnotationBytes = 256 * 1024;
+type StringMap = Readonly<Record<string, string>>;
+
+/** Metadata of a namespaced object whose name is a DNS subdomain, as pods, config maps and secrets are (upstream: apimachinery objectmeta.go). */
+export function validateObjectMeta(errors: FieldErrors, path: string, meta: ObjectMeta): void {
+  if (meta.generateName) errors.invalidEach(`${path}.generateName`, meta.generateName, checkNamePrefix(meta.generateName));
+  if (meta.name === '') errors.required(`${path}.name`, 'name or generateName is required');
+  else errors.invalidEach(`${path}.name`, meta.name, checkDnsSubdomain(meta.name));
+  if (meta.namespace === '') errors.required(`${path}.namespace`);
+  else errors.invalidEach(`${path}.namespace`, meta.namespace, checkDnsLabel(meta.namespace));
+  errors.nonNegative(`${path}.generation`, meta.generation);
+  validateLabels(errors, `${path}.labels`, meta.labels);
+  validateAnnotations(errors, `${path}.annotations`, meta.annotations);
+  validateOwners(errors, `${path}.ownerReferences`, meta.ownerReferences ?? []);
+  validateFinalizers(errors, `${path}.finalizers`, meta.finalizers ?? []);
+}
+
+/** Keys are named in the error, their place is the whole map: that is how upstream reports them. */
+export function validateLabels(errors: FieldErrors, path: string, labels: StringMap | undefined): void {
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    errors.invalidEach(path, key, checkLabelKey(key));
+    errors.invalidEach(path, value, checkLabelValue(value));
+  }
+}
+
+export function validateAnnotations(errors: FieldErrors, path: string, annotations: StringMap | undefined): void {
+  let total = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    errors.invalidEach(path, key, checkLabelKey(key.toLowerCase()));
+    total += byteLength(key) + byteLength(value);
+  }
+  if (total > maxAnnotationBytes) errors.tooLong(path, maxAnnotationBytes);
+}
+
+function validateOwners(errors: FieldErrors, path: string, owners: readonly OwnerReference[]): void {
+  let controller: string | undefined;
+  for (const owner of owners) {
+    validateOwner(errors, path, owner);
+    if (owner.controller !== true) continue;
+    const name = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) controller = name;
+    else errors.invalid(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`);
+  }
+}
+
+function validateOwner(errors: FieldErrors, path: string, owner: OwnerReference): void {
+  const version = owner.apiVersion.split('/').at(-1) ?? '';
+  if (version === '') errors.invalid(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty');
+  if (owner.kind === '') errors.invalid(`${path}.kind`, owner.kind, 'must not be empty');
+  if (owner.name === '') errors.invalid(`${path}.name`, owner.name, 'must not be empty');
+  if (owner.uid === '') errors.invalid(`${path}.uid`, owner.uid, 'must not be empty');
+  if (owner.apiVersion === 'v1' && owner.kind === 'Event') errors.invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner');
+}
+
+function validateFinalizers(errors: FieldErrors, path: string, finalizers: readonly string[]): void {
+  for (const finalizer of finalizers) errors.invalidEach(path, finalizer, checkLabelKey(finalizer));
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    errors.invalid(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set');
+  }
+}
+
+export function validateLabelSelector(errors: FieldErrors, path: string, selector: LabelSelector | undefined): void {
+  if (selector === undefined) return;
+  validateLabels(errors, `${path}.matchLabels`, selector.matchLabels);
+  for (const [index, expression] of (selector.matchExpressions ?? []).entries()) {
+    const at = `${path}.matchExpressions[${index}]`;
+    validateOperator(errors, at, expression);
+    errors.invalidEach(`${at}.key`, expression.key, checkLabelKey(expression.key));
+    for (const [position, value] of (expression.values ?? []).entries()) errors.invalidEach(`${at}.values[${position}]`, value, checkLabelValue(value));
+  }
+}
+
+/** Whether the values fit the operator; shared by label selectors and node selectors. */
+export function validateOperator(errors: FieldErrors, path: string, { operator, values = [] }: { readonly operator: string; readonly values?: readonly string[] }): void {
+  if (operator === 'In' || operator === 'NotIn') {
+    if (values.length === 0) errors.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+    if (values.length > 0) errors.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+  } else errors.invalid(`${path}.operator`, operator, 'not a valid selector operator');
+}

@@ -1,0 +1,171 @@
+import { Buffer } from 'node:buffer';
+
+/** Checks of single words. Each returns what is wrong, in upstream's words (apimachinery util/validation and api/validate/content). */
+export type Complaints = readonly string[];
+
+const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const subdomain = `${label}(\\.${label})*`;
+const labelUnderscore = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const subdomainUnderscore = `${labelUnderscore}(\\.${labelUnderscore})*`;
+const labelKey = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const labelValue = `(${labelKey})?`;
+const configKey = '[-._a-zA-Z0-9]+';
+const headerName = '[-A-Za-z0-9]+';
+
+const labelPattern = new RegExp(`^${label}$`);
+const subdomainPattern = new RegExp(`^${subdomain}$`);
+const subdomainUnderscorePattern = new RegExp(`^${subdomainUnderscore}$`);
+const labelKeyPattern = new RegExp(`^${labelKey}$`);
+const labelValuePattern = new RegExp(`^${labelValue}$`);
+const configKeyPattern = new RegExp(`^${configKey}$`);
+const headerNamePattern = new RegExp(`^${headerName}$`);
+
+export const int32Max = 2_147_483_647;
+
+/** Length as Go counts it. */
+export function byteLength(text: string): number {
+  return Buffer.byteLength(text);
+}
+
+function regexError(message: string, pattern: string, examples: readonly string[]): string {
+  return `${message} (e.g. ${examples.map((example) => `'${example}', `).join(' or ')}regex used for validation is '${pattern}')`;
+}
+
+const tooManyCharacters = (max: number): string => `must be no more than ${max} characters`;
+const tooManyBytes = (max: number): string => `must be no more than ${max} bytes`;
+
+export function rangeError(low: number, high: number): string {
+  return `must be between ${low} and ${high}, inclusive`;
+}
+
+/** Patterns with nested repeats are only tried on text of a length that can match. */
+function matches(pattern: RegExp, text: string, max: number): boolean {
+  return text.length <= max * 4 && pattern.test(text);
+}
+
+export function checkDnsLabel(value: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 63) complaints.push(tooManyCharacters(63));
+  if (matches(labelPattern, value, 253)) return complaints;
+  if (matches(subdomainPattern, value, 253)) complaints.push('must not contain dots');
+  else complaints.push(regexError("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", label, ['my-name', '123-abc']));
+  return complaints;
+}
+
+export function checkDnsSubdomain(value: string, tooLong: (max: number) => string = tooManyCharacters): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 253) complaints.push(tooLong(253));
+  if (!matches(subdomainPattern, value, 253)) {
+    complaints.push(regexError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", subdomain, ['example.com']));
+  }
+  return complaints;
+}
+
+export function checkDnsSubdomainWithUnderscore(value: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
+  if (!matches(subdomainUnderscorePattern, value, 253)) {
+    complaints.push(regexError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character", subdomainUnderscore, ['example.com']));
+  }
+  return complaints;
+}
+
+/** A name to which a random suffix will be added may end in a dash. */
+export function checkNamePrefix(value: string, check: (name: string) => Complaints = checkDnsSubdomain): Complaints {
+  return check(value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value);
+}
+
+const labelKeyMessage = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+const labelKeyExamples = ['MyName', 'my.name', '123-abc'];
+
+/** A label key, annotation key or any other "qualified name": an optional DNS prefix and a name. */
+export function checkLabelKey(value: string): Complaints {
+  const parts = value.split('/');
+  if (parts.length > 2) return [`a valid label key ${regexError(labelKeyMessage, labelKey, labelKeyExamples)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  const complaints: string[] = [];
+  const name = parts.at(-1) ?? '';
+  if (parts.length === 2) {
+    const prefix = parts[0] ?? '';
+    if (prefix === '') complaints.push('prefix part must be non-empty');
+    else complaints.push(...checkDnsSubdomain(prefix, tooManyBytes).map((complaint) => `prefix part ${complaint}`));
+  }
+  if (name === '') complaints.push('name part must be non-empty');
+  else if (byteLength(name) > 63) complaints.push(`name part ${tooManyBytes(63)}`);
+  if (!labelKeyPattern.test(name)) complaints.push(`name part ${regexError(labelKeyMessage, labelKey, labelKeyExamples)}`);
+  return complaints;
+}
+
+export function checkLabelValue(value: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 63) complaints.push(tooManyBytes(63));
+  if (!labelValuePattern.test(value)) {
+    complaints.push(regexError("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", labelValue, ['MyValue', 'my_value', '12345']));
+  }
+  return complaints;
+}
+
+export function checkConfigKey(value: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
+  if (!configKeyPattern.test(value)) {
+    complaints.push(regexError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", configKey, ['key.name', 'KEY_NAME', 'key-name']));
+  }
+  if (value === '.') complaints.push("must not be '.'");
+  else if (value === '..') complaints.push("must not be '..'");
+  else if (value.startsWith('..')) complaints.push("must not start with '..'");
+  return complaints;
+}
+
+/** Environment variable names: since 1.34 any printable ASCII but the equals sign. */
+export function checkEnvName(value: string): Complaints {
+  if (value === '') return ['environment variable name must be non-empty'];
+  return /^[ -<>-~]*$/.test(value) ? [] : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+export function checkHeaderName(value: string): Complaints {
+  return headerNamePattern.test(value) ? [] : [regexError("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, ['X-Header-Name'])];
+}
+
+export function checkPortNumber(port: number): Complaints {
+  return port >= 1 && port <= 65535 ? [] : [rangeError(1, 65535)];
+}
+
+export function checkPortName(name: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(name) > 15) complaints.push(tooManyCharacters(15));
+  if (!/^[-a-z0-9]+$/.test(name)) complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/[a-z]/.test(name)) complaints.push('must contain at least one letter (a-z)');
+  if (name.includes('--')) complaints.push('must not contain consecutive hyphens');
+  if (name.startsWith('-') || name.endsWith('-')) complaints.push('must not begin or end with a hyphen');
+  return complaints;
+}
+
+/** User and group ids share their range. */
+export function checkId(id: number): Complaints {
+  return id >= 0 && id <= int32Max ? [] : [rangeError(0, int32Max)];
+}
+
+const notAnIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+
+/** Leading zeros in IPv4 are tolerated, as upstream does for old fields. */
+export function checkIp(value: string): Complaints {
+  return isIpv4(value) || isIpv6(value) ? [] : [notAnIp];
+}
+
+function isIpv4(value: string): boolean {
+  const parts = value.split('.');
+  return parts.length === 4 && parts.every((part) => /^[0-9]{1,9}$/.test(part) && Number(part) <= 255);
+}
+
+function isIpv6(value: string): boolean {
+  if (value.length > 45 || !value.includes(':')) return false;
+  const halves = value.split('::');
+  if (halves.length > 2) return false;
+  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')));
+  const last = groups.at(-1) ?? '';
+  const words = last.includes('.') ? groups.length + 1 : groups.length;
+  const plain = last.includes('.') ? groups.slice(0, -1) : groups;
+  if (last.includes('.') && !isIpv4(last)) return false;
+  if (!plain.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return false;
+  return halves.length === 2 ? words < 8 : words === 8;
+}

@@ -1,0 +1,209 @@
+import type { Pod } from '../core/pod.ts';
+import type { PodSpec } from '../core/pod-spec.ts';
+import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions } from '../core/security-context.ts';
+import { annotations } from '../annotations.ts';
+import { allContainers } from '../pod.ts';
+import type { FieldErrors } from './field-error.ts';
+import { byteLength, checkDnsSubdomain, checkId } from './names.ts';
+import { validateDescendingPath } from './paths.ts';
+
+const maxProfilePathBytes = 4095;
+const sysctlSegment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const sysctlFormat = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`;
+const sysctlPattern = new RegExp(sysctlFormat);
+const maxSysctlBytes = 253;
+const ipcSysctls = new Set(['kernel.shmall', 'kernel.shmmax', 'kernel.shmmni', 'kernel.shm_rmid_forced', 'kernel.msgmax', 'kernel.msgmnb', 'kernel.msgmni', 'kernel.sem']);
+
+/** The pod's security context (upstream: validatePodSpecSecurityContext). */
+export function validatePodSecurityContext(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const context = spec.securityContext;
+  if (context === undefined) return;
+  for (const field of ['fsGroup', 'runAsUser', 'runAsGroup'] as const) {
+    const id = context[field];
+    if (id !== undefined) errors.invalidEach(`${path}.${field}`, id, checkId(id));
+  }
+  for (const [index, group] of (context.supplementalGroups ?? []).entries()) errors.invalidEach(`${path}.supplementalGroups[${index}]`, group, checkId(group));
+  if (spec.shareProcessNamespace === true && spec.hostPID === true) {
+    errors.invalid(`${path}.shareProcessNamespace`, true, 'ShareProcessNamespace and HostPID cannot both be enabled');
+  }
+  validateSysctls(errors, `${path}.sysctls`, context.sysctls ?? [], spec);
+  validateChoice(errors, `${path}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
+  validateProfiles(errors, path, context);
+  validateChoice(errors, `${path}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
+  validateChoice(errors, `${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, ['MountOption', 'Recursive']);
+}
+
+function validateChoice(errors: FieldErrors, field: string, value: string | undefined, supported: readonly string[]): void {
+  if (value !== undefined) errors.oneOf(field, value, supported);
+}
+
+function validateProfiles(errors: FieldErrors, path: string, context: PodSecurityContext | SecurityContext): void {
+  validateSeccomp(errors, `${path}.seccompProfile`, context.seccompProfile);
+  validateWindowsOptions(errors, `${path}.windowsOptions`, context.windowsOptions);
+  validateAppArmor(errors, `${path}.appArmorProfile`, context.appArmorProfile);
+}
+
+/** One container's security context. `ownUsers`: the pod has a user namespace of its own. */
+export function validateSecurityContext(errors: FieldErrors, path: string, context: SecurityContext | undefined, ownUsers: boolean): void {
+  if (context === undefined) return;
+  if (context.runAsUser !== undefined) errors.invalidEach(`${path}.runAsUser`, context.runAsUser, checkId(context.runAsUser));
+  if (context.runAsGroup !== undefined) errors.invalidEach(`${path}.runAsGroup`, context.runAsGroup, checkId(context.runAsGroup));
+  if (context.procMount !== undefined) {
+    errors.oneOf(`${path}.procMount`, context.procMount, ['Default', 'Unmasked']);
+    if (!ownUsers && context.procMount === 'Unmasked') errors.invalid(`${path}.procMount`, context.procMount, '`hostUsers` must be false to use `Unmasked`');
+  }
+  validateSeccomp(errors, `${path}.seccompProfile`, context.seccompProfile);
+  if (context.allowPrivilegeEscalation === false) {
+    if (context.privileged === true) errors.invalid(path, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
+    if (context.capabilities?.add?.includes('CAP_SYS_ADMIN') === true) errors.invalid(path, context, 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
+  }
+  validateWindowsOptions(errors, `${path}.windowsOptions`, context.windowsOptions);
+  validateAppArmor(errors, `${path}.appArmorProfile`, context.appArmorProfile);
+}
+
+function validateSeccomp(errors: FieldErrors, path: string, profile: SeccompProfile | undefined): void {
+  if (profile === undefined) return;
+  if (!profile.type) errors.required(`${path}.type`, 'type is required when seccompProfile is set');
+  else errors.oneOf(`${path}.type`, profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
+  const field = `${path}.localhostProfile`;
+  if (profile.type !== 'Localhost') {
+    if (profile.localhostProfile !== undefined) errors.invalid(field, profile, 'can only be set when seccomp type is Localhost');
+  } else if (profile.localhostProfile === undefined) errors.required(field, 'must be set when seccomp type is Localhost');
+  else validateDescendingPath(errors, field, profile.localhostProfile);
+}
+
+function validateAppArmor(errors: FieldErrors, path: string, profile: AppArmorProfile | undefined): void {
+  if (profile === undefined) return;
+  const field = `${path}.localhostProfile`;
+  const local = profile.localhostProfile;
+  if (!profile.type) return errors.required(`${path}.type`, 'type is required when appArmorProfile is set');
+  errors.oneOf(`${path}.type`, profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
+  if (profile.type === 'Localhost') {
+    if (local === undefined || local === '') return errors.required(field, 'must be set when AppArmor type is Localhost');
+    if (local.trim() !== local) errors.invalid(field, local, 'must not be padded with whitespace');
+    if (byteLength(local) > maxProfilePathBytes) errors.tooLong(field, maxProfilePathBytes);
+  } else if (local !== undefined && (profile.type === 'RuntimeDefault' || profile.type === 'Unconfined')) {
+    errors.invalid(field, local, 'can only be set when AppArmor type is Localhost');
+  }
+}
+
+function validateSysctls(errors: FieldErrors, path: string, sysctls: readonly Sysctl[], spec: PodSpec): void {
+  const seen = new Set<string>();
+  for (const [index, { name }] of sysctls.entries()) {
+    const field = `${path}[${index}].name`;
+    if (name === '') errors.required(field);
+    else if (byteLength(name) > maxSysctlBytes || !sysctlPattern.test(name)) errors.invalid(field, name, `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`);
+    else if (seen.has(name)) errors.duplicate(field, name);
+    const namespace = sysctlNamespace(name);
+    if (spec.hostNetwork === true && namespace === 'net') errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
+    else if (spec.hostIPC === true && namespace === 'ipc') errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
+    seen.add(name);
+  }
+}
+
+/** Which kernel namespace a sysctl belongs to; both separators are in use, and the first one met decides. */
+export function sysctlNamespace(name: string): 'net' | 'ipc' | undefined {
+  const first = /[./]/.exec(name)?.[0];
+  const dotted = first === '/' ? name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/')) : name;
+  if (dotted.startsWith('net.')) return 'net';
+  return ipcSysctls.has(dotted) || dotted.startsWith('fs.mqueue.') ? 'ipc' : undefined;
+}
+
+function validateWindowsOptions(errors: FieldErrors, path: string, options: WindowsSecurityContextOptions | undefined): void {
+  if (options === undefined) return;
+  const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options;
+  if (gmsaCredentialSpecName !== undefined) errors.invalidEach(`${path}.gmsaCredentialSpecName`, gmsaCredentialSpecName, checkDnsSubdomain(gmsaCredentialSpecName));
+  if (gmsaCredentialSpec === '') errors.invalid(`${path}.gmsaCredentialSpec`, '', 'gmsaCredentialSpec cannot be an empty string');
+  if (runAsUserName === '') errors.invalid(`${path}.runAsUserName`, '', 'runAsUserName cannot be an empty string');
+}
+
+/** Windows-only fields on a Linux pod, and the other way round. */
+export function validateOs(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const name: string | undefined = spec.os?.name;
+  if (name === undefined) return;
+  if (name === '') return errors.required(`${path}.os.name`);
+  if (name !== 'linux' && name !== 'windows') return errors.notSupported(`${path}.os`, name, ['linux', 'windows']);
+  if (name === 'linux') validateLinux(errors, path, spec);
+  else validateWindows(errors, path, spec);
+}
+
+function validateLinux(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const message = 'windows options cannot be set for a linux pod';
+  if (spec.securityContext?.windowsOptions !== undefined) errors.forbidden(`${path}.securityContext.windowsOptions`, message);
+  for (const { container, path: at } of allContainers({ metadata: noMeta, spec })) {
+    if (container.securityContext?.windowsOptions !== undefined) errors.forbidden(`${at}.securityContext.windowsOptions`, message);
+  }
+}
+
+const noMeta = { name: '', namespace: '', uid: '' };
+const podFieldsForbiddenOnWindows = ['appArmorProfile', 'seLinuxOptions', '/hostUsers', '/hostPID', '/hostIPC', 'seccompProfile', 'fsGroup', 'fsGroupChangePolicy', 'sysctls', '/shareProcessNamespace', 'runAsUser', 'runAsGroup', 'supplementalGroups', 'supplementalGroupsPolicy', 'seLinuxChangePolicy'];
+const containerFieldsForbiddenOnWindows = ['appArmorProfile', 'seLinuxOptions', 'seccompProfile', 'capabilities', 'readOnlyRootFilesystem', 'privileged', 'allowPrivilegeEscalation', 'procMount', 'runAsUser', 'runAsGroup'];
+
+function validateWindows(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const message = 'cannot be set for a windows pod';
+  const ofPod: Readonly<Record<string, unknown>> = spec.securityContext ?? {};
+  for (const name of podFieldsForbiddenOnWindows) {
+    const field = name.startsWith('/') ? name.slice(1) : name;
+    const value = name.startsWith('/') ? (spec as Readonly<Record<string, unknown>>)[field] : ofPod[field];
+    if (value !== undefined && value !== false) errors.forbidden(name.startsWith('/') ? `${path}.${field}` : `${path}.securityContext.${field}`, message);
+  }
+  for (const { container, path: at } of allContainers({ metadata: noMeta, spec })) {
+    const ofContainer: Readonly<Record<string, unknown>> = container.securityContext ?? {};
+    for (const field of containerFieldsForbiddenOnWindows) if (ofContainer[field] !== undefined) errors.forbidden(`${at}.securityContext.${field}`, message);
+  }
+}
+
+/** The old annotations must say the same as the fields that replaced them, and be well-formed (upstream: ValidatePodSpecificAnnotations and ValidatePodCreate). */
+export function validateProfileAnnotations(errors: FieldErrors, pod: Pod): void {
+  const given = pod.metadata.annotations ?? {};
+  for (const [key, value] of Object.entries(given)) {
+    const field = `metadata.annotations.${key}`;
+    if (key === annotations.seccompPod || key.startsWith(annotations.seccompContainerPrefix)) validateSeccompText(errors, field, value);
+    if (key.startsWith(annotations.appArmorContainerPrefix)) validateAppArmorText(errors, pod, key, value);
+  }
+  const ofPod = given[annotations.seccompPod];
+  if (ofPod !== undefined) matchSeccomp(errors, 'spec.securityContext.seccompProfile', pod.spec.securityContext?.seccompProfile, ofPod);
+  for (const { container, path } of allContainers(pod)) {
+    const seccomp = given[annotations.seccompContainerPrefix + container.name];
+    if (seccomp !== undefined) matchSeccomp(errors, `${path}.securityContext.seccompProfile`, container.securityContext?.seccompProfile, seccomp);
+    const appArmor = given[annotations.appArmorContainerPrefix + container.name];
+    const profile = container.securityContext?.appArmorProfile ?? pod.spec.securityContext?.appArmorProfile;
+    if (appArmor !== undefined && pod.spec.os?.name !== 'windows') matchAppArmor(errors, `${path}.securityContext.appArmorProfile`, profile, appArmor);
+  }
+}
+
+function validateSeccompText(errors: FieldErrors, field: string, value: string): void {
+  if (value === 'runtime/default' || value === 'docker/default' || value === 'unconfined') return;
+  if (value.startsWith('localhost/')) validateDescendingPath(errors, field, value.slice('localhost/'.length));
+  else errors.invalid(field, value, 'must be a valid seccomp profile');
+}
+
+function validateAppArmorText(errors: FieldErrors, pod: Pod, key: string, value: string): void {
+  const name = key.slice(annotations.appArmorContainerPrefix.length);
+  const field = `metadata.annotations[${key}]`;
+  const known = [...allContainers(pod)].some(({ container }) => container.name === name);
+  if (!known) errors.invalid(field, name, 'container not found');
+  if (value !== '' && value !== 'runtime/default' && value !== 'unconfined' && !value.startsWith('localhost/')) errors.invalid(field, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
+}
+
+type Profile = { readonly type: string; readonly localhostProfile?: string };
+
+function matchSeccomp(errors: FieldErrors, path: string, profile: Profile | undefined, annotation: string): void {
+  matchProfile(errors, path, profile, { annotation, kind: 'seccomp', defaults: ['runtime/default', 'docker/default'] });
+}
+
+function matchAppArmor(errors: FieldErrors, path: string, profile: Profile | undefined, annotation: string): void {
+  matchProfile(errors, path, profile, { annotation, kind: 'apparmor', defaults: ['runtime/default'] });
+}
+
+function matchProfile(errors: FieldErrors, path: string, profile: Profile | undefined, { annotation, kind, defaults }: { annotation: string; kind: string; defaults: readonly string[] }): void {
+  if (profile === undefined) return;
+  const differs =
+    (profile.type === 'Unconfined' && annotation !== 'unconfined') ||
+    (profile.type === 'RuntimeDefault' && !defaults.includes(annotation)) ||
+    (profile.type === 'Localhost' && !annotation.startsWith('localhost/'));
+  if (differs) errors.forbidden(`${path}.type`, `${kind} type in annotation and field must match`);
+  else if (profile.type === 'Localhost' && annotation.slice('localhost/'.length) !== profile.localhostProfile) {
+    errors.forbidden(`${path}.localhostProfile`, `${kind} profile in annotation and field must match`);
+  }
+}

@@ -1,0 +1,86 @@
+import { KubeletError } from './errors.ts';
+
+/** A pending call; cancelling one that fired or was cancelled does nothing. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * The only source of time. Two kinds on purpose: durations come from `monotonicMs`, which never jumps;
+ * `nowMs` is wall time, which may (no RTC at boot, NTP steps), and is only for what people read or what crosses a restart.
+ */
+export interface Clock {
+  /** Wall time, milliseconds since the Unix epoch. */
+  nowMs(): number;
+  /** Monotonic milliseconds from an arbitrary origin, with fractions. */
+  monotonicMs(): number;
+  /** Calls `fire` once, `delayMs` from now (at least the next turn of the event loop). */
+  setTimer(delayMs: number, fire: () => void): Timer;
+}
+
+/** setTimeout fires at once for longer delays than this; longer waits are made of several. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  setTimer(delayMs, fire) {
+    let handle: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      const stepMs = Math.min(Math.max(leftMs, 0), LONGEST_TIMEOUT_MS);
+      handle = setTimeout(() => {
+        if (leftMs > stepMs) arm(leftMs - stepMs);
+        else fire();
+      }, stepMs);
+    };
+    arm(delayMs);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `delayMs`; rejects with kind `Aborted` as soon as `signal` aborts. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      timer.cancel();
+      reject(new KubeletError('Aborted', 'the wait was aborted'));
+    };
+    const timer = clock.setTimer(delayMs, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+export interface Deadline {
+  clock: Clock;
+  limitMs: number;
+  /** What is being done, for the error. */
+  op: string;
+  /** Aborts the work early. */
+  signal?: AbortSignal;
+}
+
+/** Rejects with kind `Timeout` when `work` takes longer than `limitMs`; the work itself gets an abort signal then. */
+export async function withDeadline<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, limitMs, op, signal } = deadline;
+  const controller = new AbortController();
+  const forward = (): void => controller.abort();
+  if (signal?.aborted === true) controller.abort();
+  signal?.addEventListener('abort', forward, { once: true });
+  let timer: Timer | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = clock.setTimer(limitMs, () => {
+      reject(new KubeletError('Timeout', `${op} took longer than ${limitMs} ms`, { op }));
+      controller.abort();
+    });
+  });
+  try {
+    return await Promise.race([work(controller.signal), expired]);
+  } finally {
+    timer?.cancel();
+    signal?.removeEventListener('abort', forward);
+  }
+}

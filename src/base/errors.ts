@@ -1,0 +1,60 @@
+/** The closed set of ways an operation on the outside world can fail. Code branches on this, never on message text. */
+export type ErrorKind =
+  | 'NotFound'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Invalid'
+  | 'Unavailable'
+  | 'Timeout'
+  | 'Unimplemented'
+  | 'Aborted'
+  | 'Internal';
+
+export interface KubeletErrorOptions {
+  /** The operation that failed, as a person would name it: `RunPodSandbox`, `mount`, `read manifest`. */
+  op?: string;
+  cause?: unknown;
+}
+
+/** The one error class that crosses module borders. Adapters translate gRPC codes, HTTP statuses and errno into it exactly once. */
+export class KubeletError extends Error {
+  readonly kind: ErrorKind;
+  readonly op: string | undefined;
+
+  constructor(kind: ErrorKind, message: string, options: KubeletErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'KubeletError';
+    this.kind = kind;
+    this.op = options.op;
+  }
+}
+
+/** The kind of any thrown value; what is not ours is `Internal`, an abort is `Aborted`. */
+export function errorKind(error: unknown): ErrorKind {
+  if (error instanceof KubeletError) return error.kind;
+  if (error instanceof Error && error.name === 'AbortError') return 'Aborted';
+  return 'Internal';
+}
+
+export function isKind(error: unknown, kind: ErrorKind): boolean {
+  return errorKind(error) === kind;
+}
+
+/** The text of any thrown value, for logs, events and `explain`. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Runs `action`; a `NotFound` counts as success, because deleting what is gone is success. */
+export async function ignoreNotFound(action: Promise<unknown>): Promise<void> {
+  try {
+    await action;
+  } catch (error) {
+    if (!isKind(error, 'NotFound')) throw error;
+  }
+}
+
+/** Proof to the compiler that every case of a closed union was handled. */
+export function unreachable(value: never): never {
+  throw new KubeletError('Internal', `unhandled case ${JSON.stringify(value)}`);
+}

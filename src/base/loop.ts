@@ -1,0 +1,90 @@
+import type { Clock, Timer } from './clock.ts';
+import { errorMessage } from './errors.ts';
+import type { Logger } from './log.ts';
+import { jitter, type Random } from './random.ts';
+
+export interface LoopOptions {
+  name: string;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Pause between the end of one pass and the start of the next. May be a function so that a loop can slow down and speed up. */
+  periodMs: number | (() => number);
+  /** Random stretch of the pause, as a share of it. */
+  jitterFactor?: number;
+  /** One idempotent pass. A throw is logged and the loop goes on. */
+  pass: () => Promise<void> | void;
+}
+
+/** A periodic task that can also be woken. Constructing one starts nothing. */
+export interface Loop {
+  start(): void;
+  /** Runs a pass as soon as possible; wakes arriving during a pass lead to exactly one more. */
+  wake(): void;
+  /** Stops for good and resolves when no pass is running. */
+  stop(): Promise<void>;
+  /** Monotonic time of the end of the last pass that did not throw; undefined before the first. For health checks. */
+  lastSuccessMs(): number | undefined;
+}
+
+/** The pause of a loop whose period could not be told: no mistake may end a loop. */
+const PERIOD_UNKNOWN_MS = 10_000;
+
+type LoopState = 'idle' | 'waiting' | 'running' | 'stopped';
+
+export function createLoop(options: LoopOptions): Loop {
+  const { clock, random, log, name } = options;
+  let state: LoopState = 'idle';
+  let wakeAgain = false;
+  let timer: Timer | undefined;
+  let lastSuccess: number | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  const failed = (error: unknown): void => log.error('loop pass failed', { loop: name, error: errorMessage(error) });
+  const nextDelayMs = (): number => {
+    let baseMs = PERIOD_UNKNOWN_MS;
+    try {
+      baseMs = typeof options.periodMs === 'function' ? options.periodMs() : options.periodMs;
+    } catch (error) {
+      failed(error);
+    }
+    return options.jitterFactor === undefined ? baseMs : jitter(random, baseMs, options.jitterFactor);
+  };
+  const wait = (): void => {
+    state = 'waiting';
+    timer = clock.setTimer(nextDelayMs(), begin);
+  };
+  const runPass = async (): Promise<void> => {
+    try {
+      await options.pass();
+      lastSuccess = clock.monotonicMs();
+    } catch (error) {
+      failed(error);
+    }
+    if (state === 'stopped') return;
+    if (wakeAgain) begin();
+    else wait();
+  };
+  function begin(): void {
+    timer?.cancel();
+    wakeAgain = false;
+    state = 'running';
+    running = runPass();
+  }
+
+  return {
+    start: () => {
+      if (state === 'idle') begin();
+    },
+    wake: () => {
+      if (state === 'waiting') begin();
+      else if (state === 'running') wakeAgain = true;
+    },
+    stop: async () => {
+      state = 'stopped';
+      timer?.cancel();
+      await running;
+    },
+    lastSuccessMs: () => lastSuccess,
+  };
+}

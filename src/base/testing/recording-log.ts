@@ -1,0 +1,26 @@
+import type { LogFields, Logger } from '../log.ts';
+
+export interface LogLine {
+  level: 'error' | 'warn' | 'info' | 'debug';
+  message: string;
+  fields: LogFields;
+}
+
+/** A logger that keeps its lines, for asserting that something was said (or said once). */
+export interface RecordingLog extends Logger {
+  readonly lines: LogLine[];
+}
+
+export function recordingLog(base: LogFields = {}, lines: LogLine[] = []): RecordingLog {
+  const add = (level: LogLine['level'], message: string, fields: LogFields = {}): void => {
+    lines.push({ level, message, fields: { ...base, ...fields } });
+  };
+  return {
+    lines,
+    error: (message, fields) => add('error', message, fields),
+    warn: (message, fields) => add('warn', message, fields),
+    info: (message, fields) => add('info', message, fields),
+    debug: (_level, message, fields) => add('debug', message, fields),
+    with: (fields) => recordingLog({ ...base, ...fields }, lines),
+  };
+}

@@ -1,0 +1,31 @@
+import type { CheckpointContainerRequest, DeepPartial, ExecSyncRequest, StopContainerRequest } from './generated/cri-v1.ts';
+
+/** The kubelet's `runtimeRequestTimeout` when nothing is configured. */
+export const DEFAULT_REQUEST_TIMEOUT_MS = 2 * 60_000;
+
+const seconds = (value: string | number | bigint | undefined): number => Number(value ?? 0);
+
+/**
+ * How long a call may take, in milliseconds; `Infinity` means no deadline. `rpc` is the name on the wire.
+ * Work whose length the caller chose (grace, exec timeout) gets that on top of the configured limit, so that the runtime's own timeout fires first
+ * (upstream: cri-client remote_runtime.go, remote_image.go).
+ */
+export function computeTimeoutMs(rpc: string, request: unknown, requestTimeoutMs: number): number {
+  switch (rpc) {
+    case 'RunPodSandbox':
+      return requestTimeoutMs * 2;
+    case 'StopContainer':
+      return requestTimeoutMs + 1000 * Math.max(0, seconds((request as DeepPartial<StopContainerRequest>).timeout));
+    case 'ExecSync': {
+      const execSeconds = seconds((request as DeepPartial<ExecSyncRequest>).timeout);
+      return execSeconds > 0 ? requestTimeoutMs + 1000 * execSeconds : Infinity;
+    }
+    case 'CheckpointContainer':
+      return Math.max(requestTimeoutMs, 1000 * seconds((request as DeepPartial<CheckpointContainerRequest>).timeout));
+    case 'PullImage':
+    case 'GetContainerEvents':
+      return Infinity;
+    default:
+      return requestTimeoutMs;
+  }
+}

@@ -1,0 +1,13 @@
+import { KubeletError } from '../base/errors.ts';
+
+/**
+ * The socket path in a runtime endpoint: `unix:///run/x.sock`, `unix:/run/x.sock` or the bare path (deprecated upstream, still accepted).
+ * Fails with `Invalid` for everything else, as the kubelet does on Linux (upstream: cri-client pkg/util/util_unix.go).
+ */
+export function parseEndpoint(endpoint: string): string {
+  const path = endpoint.replace(/^unix:(?:\/\/(?=\/)|(?=\/(?!\/)))/, '');
+  if (!path.startsWith('/')) {
+    throw new KubeletError('Invalid', `runtime endpoint ${JSON.stringify(endpoint)} is not a unix socket: want unix:///path`);
+  }
+  return path;
+}

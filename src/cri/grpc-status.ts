@@ -1,0 +1,86 @@
+import { errorKind, errorMessage, KubeletError } from '../base/errors.ts';
+import type { ErrorKind } from '../base/errors.ts';
+
+/** Names of the gRPC status codes, by number, spelled as Go prints them. */
+const CODE_NAMES = [
+  'OK', 'Canceled', 'Unknown', 'InvalidArgument', 'DeadlineExceeded', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted',
+  'FailedPrecondition', 'Aborted', 'OutOfRange', 'Unimplemented', 'Internal', 'Unavailable', 'DataLoss', 'Unauthenticated',
+] as const;
+
+export type GrpcCodeName = (typeof CODE_NAMES)[number];
+
+/** What a gRPC call ended with. grpc-js's ServiceError has this shape. */
+export interface GrpcStatus {
+  readonly code: number;
+  readonly details: string;
+}
+
+/**
+ * A cancellation that we did not ask for means that the runtime gave the call up (it is stopping): `Unavailable`.
+ * `ResourceExhausted` is how both sides report a message above the size limit; trying again does not help.
+ */
+const KIND_OF_CODE: Readonly<Record<GrpcCodeName, ErrorKind>> = {
+  OK: 'Internal',
+  Canceled: 'Unavailable',
+  Unknown: 'Internal',
+  InvalidArgument: 'Invalid',
+  DeadlineExceeded: 'Timeout',
+  NotFound: 'NotFound',
+  AlreadyExists: 'AlreadyExists',
+  PermissionDenied: 'Internal',
+  ResourceExhausted: 'Internal',
+  FailedPrecondition: 'Conflict',
+  Aborted: 'Conflict',
+  OutOfRange: 'Invalid',
+  Unimplemented: 'Unimplemented',
+  Internal: 'Internal',
+  Unavailable: 'Unavailable',
+  DataLoss: 'Internal',
+  Unauthenticated: 'Internal',
+};
+
+const CODE_OF_KIND: Readonly<Record<ErrorKind, GrpcCodeName>> = {
+  NotFound: 'NotFound',
+  AlreadyExists: 'AlreadyExists',
+  Conflict: 'FailedPrecondition',
+  Invalid: 'InvalidArgument',
+  Unavailable: 'Unavailable',
+  Timeout: 'DeadlineExceeded',
+  Unimplemented: 'Unimplemented',
+  Aborted: 'Canceled',
+  Internal: 'Unknown',
+};
+
+export function grpcCode(name: GrpcCodeName): number {
+  return CODE_NAMES.indexOf(name);
+}
+
+export function grpcCodeByName(name: string): number | undefined {
+  const code = CODE_NAMES.findIndex((known) => known === name);
+  return code === -1 ? undefined : code;
+}
+
+export function isGrpcStatus(value: unknown): value is GrpcStatus {
+  return typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'number' && 'details' in value && typeof value.details === 'string';
+}
+
+/**
+ * The one place where a failed call becomes a KubeletError. The text is the one a Go client prints, because operators search events for
+ * "rpc error: code = Unknown desc = ..."; an Unknown code of PullImage adds nothing and is left out (upstream: remote_image.go).
+ */
+export function errorFromStatus(op: string, failure: unknown): KubeletError {
+  if (failure instanceof KubeletError) return failure;
+  if (!isGrpcStatus(failure)) return new KubeletError('Internal', `${op}: ${errorMessage(failure)}`, { op, cause: failure });
+  const code = CODE_NAMES[failure.code] ?? 'Unknown';
+  // grpc-js explains a deadline of its own at length; Go says the same two words everywhere, and people search for them.
+  const details = code === 'DeadlineExceeded' && failure.details.startsWith('Deadline exceeded') ? 'context deadline exceeded' : failure.details;
+  const bare = op === 'PullImage' && code === 'Unknown';
+  const message = bare ? details : `rpc error: code = ${code} desc = ${details}`;
+  return new KubeletError(KIND_OF_CODE[code], message, { op, cause: failure });
+}
+
+/** The way back, for servers. A status that came from another gRPC server passes through unchanged. */
+export function statusFromError(error: unknown): GrpcStatus {
+  if (error instanceof KubeletError && isGrpcStatus(error.cause)) return { code: error.cause.code, details: error.cause.details };
+  return { code: grpcCode(CODE_OF_KIND[errorKind(error)]), details: errorMessage(error) };
+}

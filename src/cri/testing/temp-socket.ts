@@ -1,0 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A socket path in a folder of its own; the folder goes away with `after`, which test contexts offer. */
+export function tempSocket(context: { after(cleanUp: () => void): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cri-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'cri.sock');
+}

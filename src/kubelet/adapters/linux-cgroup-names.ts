@@ -1,0 +1,31 @@
+import nodePath from 'node:path/posix';
+
+/** Names as the agent knows them (`/kubepods/burstable/pod1-2`) against names as systemd knows them. Rules: upstream cm/cgroup_manager_linux.go. */
+
+/** `kubepods-burstable-pod1_2.slice`: what CRI wants as cgroup_parent. The root is `-.slice`. */
+export function systemdSlice(name: string): string {
+  const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));
+  return parts.length === 0 ? '-.slice' : `${parts.join('-')}.slice`;
+}
+
+/** `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`: where the slice lies in the cgroup file system. */
+export function systemdPath(name: string): string {
+  const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));
+  return `/${parts.map((_, index) => `${parts.slice(0, index + 1).join('-')}.slice`).join('/')}`;
+}
+
+/** The last part of the name of a slice directory; undefined for what is not a slice (a container's scope). */
+export function nameOfSlice(directory: string): string | undefined {
+  if (!directory.endsWith('.slice')) return undefined;
+  return directory.slice(0, -'.slice'.length).split('-').at(-1)?.replaceAll('_', '-');
+}
+
+/** This name and all its parents, outermost first, without the root. */
+export function withParents(name: string): string[] {
+  const parts = partsOf(name);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
+function partsOf(name: string): string[] {
+  return nodePath.normalize(name).split('/').filter((part) => part !== '');
+}

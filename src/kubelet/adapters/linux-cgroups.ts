@@ -1,0 +1,222 @@
+import nodePath from 'node:path/posix';
+import { isKind, KubeletError } from '../../base/errors.ts';
+import type { CgroupLimits, Cgroups } from '../ports/cgroups.ts';
+import { kernelCgroupFs, detectCgroupLayout, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
+import { v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
+import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgroup-names.ts';
+import { readMountInfo } from './linux-mountinfo.ts';
+
+export type CgroupDriver = 'cgroupfs' | 'systemd';
+
+export interface LinuxCgroupsOptions {
+  layout: CgroupLayout;
+  driver: CgroupDriver;
+  fs?: CgroupFs;
+  /** Sends SIGKILL; gone is success. */
+  killProcess?: (pid: number) => void;
+}
+
+/** Controllers a pod's children get on v2. */
+const DELEGATED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
+
+/** The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted. */
+export async function createLinuxCgroups(driver: CgroupDriver): Promise<LinuxCgroups> {
+  return new LinuxCgroups({ layout: detectCgroupLayout(await readMountInfo()), driver });
+}
+
+/**
+ * cgroup v1 (each controller its own tree; a controller that is not mounted is left out) and v2 (one tree; controllers are handed down by
+ * subtree_control, written when a limit's file turns out to be missing).
+ * With the systemd driver the runtime makes the slices; limits are written to slices that exist. Making them over D-Bus is a later step.
+ */
+export class LinuxCgroups implements Cgroups {
+  readonly version: 1 | 2;
+  readonly driver: CgroupDriver;
+  readonly #layout: CgroupLayout;
+  readonly #fs: CgroupFs;
+  readonly #killProcess: (pid: number) => void;
+
+  constructor(options: LinuxCgroupsOptions) {
+    this.version = options.layout.version;
+    this.driver = options.driver;
+    this.#layout = options.layout;
+    this.#fs = options.fs ?? kernelCgroupFs;
+    this.#killProcess = options.killProcess ?? sigkill;
+  }
+
+  runtimeParent(name: string): string {
+    return this.driver === 'systemd' ? systemdSlice(name) : name;
+  }
+
+  async exists(name: string): Promise<boolean> {
+    // One after the other: the first tree tells of a group that is yet to be made, which is the common question.
+    for (const tree of this.#ownTrees()) if (!(await this.#fs.exists(this.#path(tree, name)))) return false;
+    return true;
+  }
+
+  async ensure(name: string, limits: CgroupLimits): Promise<void> {
+    if (this.driver === 'systemd' && !(await this.exists(name))) return;
+    await Promise.all(this.#ownTrees().map((tree) => this.#makeWithParents(tree, name)));
+    await this.#apply(name, limits);
+  }
+
+  async update(name: string, limits: CgroupLimits): Promise<void> {
+    if (!(await this.exists(name))) throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'update cgroup' });
+    await this.#apply(name, limits);
+  }
+
+  async remove(name: string): Promise<void> {
+    const results = await Promise.allSettled(this.#allTrees().map((tree) => this.#removeBelow(this.#path(tree, name))));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async processes(name: string): Promise<number[]> {
+    const pids = await Promise.all(this.#allTrees().map((tree) => this.#processesBelow(this.#path(tree, name))));
+    return [...new Set(pids.flat())].sort((left, right) => left - right);
+  }
+
+  async kill(name: string): Promise<void> {
+    if (withParents(name).length === 0) throw new KubeletError('Invalid', 'refusing to kill everything on this machine', { op: 'kill cgroup' });
+    if (this.#layout.version === 2) {
+      try {
+        return await this.#fs.write(`${this.#path(this.#layout.root, name)}/cgroup.kill`, '1');
+      } catch (error) {
+        // Kernels before 5.14 have no cgroup.kill, and a cgroup that is gone has nothing to kill.
+        if (!isKind(error, 'NotFound')) throw error;
+      }
+    }
+    for (const pid of await this.processes(name)) this.#killProcess(pid);
+  }
+
+  async children(name: string): Promise<string[]> {
+    const found = await Promise.all(this.#allTrees().map((tree) => this.#fs.directories(this.#path(tree, name))));
+    const names = found.flat().map((directory) => (this.driver === 'systemd' ? nameOfSlice(directory) : directory));
+    return [...new Set(names.filter((child) => child !== undefined))].sort();
+  }
+
+  /** The trees the agent makes groups in. */
+  #ownTrees(): string[] {
+    return this.#layout.version === 2 ? [this.#layout.root] : this.#layout.hierarchies.map((hierarchy) => hierarchy.mountPath);
+  }
+
+  /** Also the empty v2 tree of a hybrid machine, where a runtime may have left something. */
+  #allTrees(): string[] {
+    const { unifiedRoot } = this.#layout.version === 1 ? this.#layout : { unifiedRoot: undefined };
+    return unifiedRoot === undefined ? this.#ownTrees() : [...this.#ownTrees(), unifiedRoot];
+  }
+
+  #path(tree: string, name: string): string {
+    return nodePath.join(tree, this.driver === 'systemd' ? systemdPath(name) : name);
+  }
+
+  /** Tries the leaf first: for a pod the parents are nearly always there. */
+  async #makeWithParents(tree: string, name: string): Promise<void> {
+    try {
+      await this.#make(this.#path(tree, name));
+    } catch (error) {
+      if (!isKind(error, 'NotFound')) throw error;
+      for (const parent of withParents(name)) await this.#make(this.#path(tree, parent));
+    }
+  }
+
+  async #make(path: string): Promise<void> {
+    const made = await this.#fs.mkdir(path);
+    if (made && this.#layout.version === 1 && this.#hierarchyAt(path)?.controllers.includes('cpuset') === true) await this.#inheritCpuset(path);
+  }
+
+  #hierarchyAt(path: string) {
+    return this.#layout.version === 1 ? this.#layout.hierarchies.find((hierarchy) => path.startsWith(`${hierarchy.mountPath}/`)) : undefined;
+  }
+
+  /** A new v1 cpuset is empty, and no process may enter it until it has CPUs and memory nodes. */
+  async #inheritCpuset(path: string): Promise<void> {
+    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+      if ((await this.#fs.read(`${path}/${file}`)).trim() === '') await this.#fs.write(`${path}/${file}`, (await this.#fs.read(`${nodePath.dirname(path)}/${file}`)).trim());
+    }
+  }
+
+  async #apply(name: string, limits: CgroupLimits): Promise<void> {
+    const layout = this.#layout;
+    if (layout.version === 2) return this.#applyV2(layout.root, name, v2Writes(limits));
+    const byTree = new Map<string, ControlWrite[]>();
+    for (const write of v1Writes(limits)) {
+      const tree = layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes(write.controller))?.mountPath;
+      if (tree !== undefined) byTree.set(tree, [...(byTree.get(tree) ?? []), write]);
+    }
+    await Promise.all([...byTree].map(([tree, writes]) => this.#writeAll(this.#path(tree, name), writes)));
+  }
+
+  async #applyV2(root: string, name: string, writes: readonly ControlWrite[]): Promise<void> {
+    const path = this.#path(root, name);
+    try {
+      await this.#writeAll(path, writes);
+    } catch (error) {
+      if (!isKind(error, 'NotFound')) throw error;
+      await this.#handDownControllers(root, name);
+      await this.#writeAll(path, writes);
+    }
+  }
+
+  async #handDownControllers(root: string, name: string): Promise<void> {
+    const offered = (await this.#fs.read(`${root}/cgroup.controllers`)).trim().split(' ');
+    const wanted = DELEGATED.filter((controller) => offered.includes(controller)).map((controller) => `+${controller}`);
+    for (const group of ['/', ...withParents(name).slice(0, -1)]) {
+      const file = `${group === '/' ? root : this.#path(root, group)}/cgroup.subtree_control`;
+      try {
+        await this.#fs.write(file, wanted.join(' '));
+      } catch (error) {
+        // One controller that cannot be handed down must not keep the others back. What is missing then shows at the limit that needs it.
+        await Promise.allSettled(wanted.map((one) => this.#fs.write(file, one)));
+        if (isKind(error, 'NotFound') && !(await this.#fs.exists(nodePath.dirname(file)))) throw error;
+      }
+    }
+  }
+
+  async #writeAll(path: string, writes: readonly ControlWrite[]): Promise<void> {
+    for (const [index, write] of writes.entries()) {
+      try {
+        await this.#fs.write(`${path}/${write.file}`, write.value);
+      } catch (error) {
+        if (write.optional === true && isKind(error, 'NotFound') && (await this.#fs.exists(path))) continue;
+        const next = writes[index + 1];
+        // Lowering the period below what the old quota allows is refused until the new quota stands.
+        if (write.file !== 'cpu.cfs_period_us' || next?.file !== 'cpu.cfs_quota_us' || !isKind(error, 'Invalid')) throw error;
+        await this.#fs.write(`${path}/${next.file}`, next.value);
+        await this.#fs.write(`${path}/${write.file}`, write.value);
+      }
+    }
+  }
+
+  async #removeBelow(path: string): Promise<void> {
+    try {
+      await this.#fs.rmdir(path);
+    } catch (error) {
+      if (!isKind(error, 'Conflict')) throw error;
+      const children = await this.#fs.directories(path);
+      if (children.length === 0) throw error;
+      for (const child of children) await this.#removeBelow(`${path}/${child}`);
+      await this.#fs.rmdir(path);
+    }
+  }
+
+  async #processesBelow(path: string): Promise<number[]> {
+    try {
+      const own = (await this.#fs.read(`${path}/cgroup.procs`)).split('\n').filter((line) => line !== '').map(Number);
+      const below = await Promise.all((await this.#fs.directories(path)).map((child) => this.#processesBelow(`${path}/${child}`)));
+      return [...own, ...below.flat()];
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return [];
+      throw error;
+    }
+  }
+}
+
+function sigkill(pid: number): void {
+  if (pid <= 1 || pid === process.pid) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw new KubeletError('Internal', `kill ${pid}: ${String(error)}`, { op: 'kill', cause: error });
+  }
+}

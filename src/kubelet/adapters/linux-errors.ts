@@ -1,0 +1,42 @@
+import { KubeletError, type ErrorKind } from '../../base/errors.ts';
+
+/** What an errno means to the agent. Everything else is `Internal`. */
+const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = {
+  ENOENT: ['NotFound', 'no such file or directory'],
+  EEXIST: ['AlreadyExists', 'file exists'],
+  ENOTEMPTY: ['Conflict', 'directory not empty'],
+  EBUSY: ['Conflict', 'device or resource busy'],
+  ENOTDIR: ['NotFound', 'not a directory on the way'],
+  EISDIR: ['Invalid', 'is a directory'],
+  ELOOP: ['Invalid', 'is a symbolic link, or too many of them'],
+  ENAMETOOLONG: ['Invalid', 'file name too long'],
+  EINVAL: ['Invalid', 'invalid argument'],
+  EXDEV: ['Invalid', 'cannot be moved to another file system'],
+  ENOSPC: ['Unavailable', 'no space left on device'],
+  EDQUOT: ['Unavailable', 'disk quota exceeded'],
+  EROFS: ['Unavailable', 'read-only file system'],
+  EIO: ['Unavailable', 'input/output error'],
+  EMFILE: ['Unavailable', 'too many open files in this process'],
+  ENFILE: ['Unavailable', 'too many open files on this host'],
+  ENOMEM: ['Unavailable', 'out of memory'],
+  EAGAIN: ['Unavailable', 'resource temporarily unavailable'],
+  ESTALE: ['Unavailable', 'stale file handle'],
+  ENOTCONN: ['Unavailable', 'the file system is not connected'],
+  EHOSTDOWN: ['Unavailable', 'the file server is down'],
+  ETIMEDOUT: ['Timeout', 'the file server did not answer'],
+  EPERM: ['Internal', 'operation not permitted'],
+  EACCES: ['Internal', 'permission denied'],
+};
+
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The one place where errno becomes an ErrorKind. What is a KubeletError already stays as it is. */
+export function fromErrno(error: unknown, op: string, path: string): KubeletError {
+  if (error instanceof KubeletError) return error;
+  const code = errnoOf(error);
+  const known = code === undefined ? undefined : KINDS[code];
+  if (known === undefined) return new KubeletError('Internal', `${op} ${path}: ${error instanceof Error ? error.message : String(error)}`, { op, cause: error });
+  return new KubeletError(known[0], `${op} ${path}: ${known[1]}`, { op, cause: error });
+}

@@ -1,0 +1,134 @@
+import nodePath from 'node:path/posix';
+import { lstat, readlink } from 'node:fs/promises';
+import { KubeletError } from '../../base/errors.ts';
+import type { FileInfo, HostFiles } from '../ports/host-files.ts';
+import { errnoOf, fromErrno } from './linux-errors.ts';
+import { fileTypeOfMode, LinuxFiles } from './linux-files.ts';
+import { runKillable } from './linux-killable.ts';
+import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
+
+/** File systems whose server is this kernel: a stat on them waits for a disk at most, never for another machine or a user's daemon. */
+const LOCAL = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'zfs', 'vfat', 'exfat', 'iso9660', 'squashfs', 'erofs', 'tmpfs', 'ramfs', 'devtmpfs', 'devpts', 'hugetlbfs', 'rootfs', 'overlay', 'proc', 'sysfs', 'cgroup', 'cgroup2', 'securityfs', 'debugfs', 'tracefs', 'mqueue', 'bpf', 'pstore', 'configfs', 'nsfs', 'efivarfs']);
+const LONGEST_SYMLINK_CHAIN = 40;
+const MOST_STUCK_CHILDREN = 32;
+
+export interface GuardedFilesOptions {
+  /** How long a child may take. */
+  timeoutMs?: number;
+  readMounts?: () => Promise<MountInfo[]>;
+  run?: typeof runKillable;
+}
+
+/**
+ * HostFiles for paths that others chose (hostPath volumes, leftovers below a pod's folder), where a dead NFS or FUSE mount would hold a thread
+ * of the pool for ever: four of them stop all file I/O of a Node process.
+ * 1. The path is walked one component at a time; mountinfo says which file system comes next before it is touched. All local: answered directly.
+ * 2. From the first file system that is not local on, stat, lstat and list run in a child process with a deadline.
+ * 3. A mount with a stuck child is not asked again until that child is gone; the number of stuck children is bounded.
+ * A mount that appears between look and touch can still hold one thread; the pool is larger than the number of such accidents.
+ * Everything but stat, lstat and list is LinuxFiles unchanged.
+ */
+export class GuardedFiles extends LinuxFiles implements HostFiles {
+  readonly #timeoutMs: number;
+  /** Mount point to the number of children that passed their deadline on it. */
+  readonly #stuck = new Map<string, number>();
+
+  readonly #readMounts: () => Promise<MountInfo[]>;
+  readonly #run: typeof runKillable;
+
+  constructor(options: GuardedFilesOptions = {}) {
+    super();
+    this.#readMounts = options.readMounts ?? readMountInfo;
+    this.#run = options.run ?? runKillable;
+    this.#timeoutMs = options.timeoutMs ?? 5_000;
+  }
+
+  get stuckChildren(): number {
+    return [...this.#stuck.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  override async lstat(path: string): Promise<FileInfo | undefined> {
+    const remote = await this.#firstRemoteMount(path, false);
+    return remote === undefined ? super.lstat(path) : this.#statInChild(path, remote, []);
+  }
+
+  override async stat(path: string): Promise<FileInfo | undefined> {
+    const remote = await this.#firstRemoteMount(path, true);
+    return remote === undefined ? super.stat(path) : this.#statInChild(path, remote, ['-L']);
+  }
+
+  override async list(path: string): Promise<string[]> {
+    const remote = await this.#firstRemoteMount(path, true);
+    if (remote === undefined) return super.list(path);
+    const result = await this.#inChild('find', ['-H', path, '-mindepth', '1', '-maxdepth', '1', '-printf', '%f\\0'], remote);
+    if (result.exitCode !== 0 && /No such file/.test(result.stderr)) return [];
+    if (result.exitCode !== 0) throw new KubeletError('Unavailable', `list ${path}: ${result.stderr.trim()}`, { op: 'list' });
+    return result.stdout.split('\0').filter((name) => name !== '').sort();
+  }
+
+  /** The mount point of the first file system on the way that is not local; undefined when the whole way is local. */
+  async #firstRemoteMount(path: string, followLast: boolean): Promise<string | undefined> {
+    const fsTypes = new Map((await this.#readMounts()).map((mount) => [mount.path, mount.fsType]));
+    let pending = nodePath.normalize(path).split('/').filter((part) => part !== '');
+    let current = '/';
+    let hops = 0;
+    while (pending.length > 0) {
+      const next = nodePath.join(current, pending[0] as string);
+      const fsType = fsTypes.get(next);
+      if (fsType !== undefined && !LOCAL.has(fsType)) return next;
+      pending = pending.slice(1);
+      const target = pending.length === 0 && !followLast ? undefined : await linkTarget(next);
+      if (target === 'missing') return undefined;
+      current = next;
+      if (target === undefined) continue;
+      if (++hops > LONGEST_SYMLINK_CHAIN) return undefined;
+      pending = [...nodePath.resolve(nodePath.dirname(next), target.to).split('/').filter((part) => part !== ''), ...pending];
+      current = '/';
+    }
+    return undefined;
+  }
+
+  async #statInChild(path: string, mount: string, flags: readonly string[]): Promise<FileInfo | undefined> {
+    const result = await this.#inChild('stat', [...flags, '-c', '%f %s %Y %i %d %u %g', '--', path], mount);
+    if (result.exitCode !== 0) {
+      if (/No such file|Not a directory/.test(result.stderr)) return undefined;
+      throw new KubeletError('Unavailable', `stat ${path}: ${result.stderr.trim()}`, { op: 'stat' });
+    }
+    const [hexMode = '0', sizeBytes = 0, modified = 0, inode = 0, device = 0, uid = 0, gid = 0] = result.stdout.trim().split(' ').map((field, index) => (index === 0 ? field : Number(field))) as [string, ...number[]];
+    const mode = Number.parseInt(hexMode, 16);
+    return { type: fileTypeOfMode(mode), mode: mode & 0o7777, sizeBytes, modifiedMs: modified * 1000, inode, device, uid, gid };
+  }
+
+  async #inChild(program: string, args: readonly string[], mount: string) {
+    if ((this.#stuck.get(mount) ?? 0) > 0) throw new KubeletError('Unavailable', `${mount} does not answer`, { op: program });
+    if (this.stuckChildren >= MOST_STUCK_CHILDREN) throw new KubeletError('Unavailable', `${this.stuckChildren} checks of other mounts do not answer`, { op: program });
+    let late = false;
+    const onExit = (): void => {
+      if (late) this.#release(mount);
+    };
+    try {
+      return await this.#run(program, args, { timeoutMs: this.#timeoutMs, op: `${program} below ${mount}`, onExit });
+    } catch (error) {
+      if (error instanceof KubeletError && error.kind === 'Timeout') {
+        late = true;
+        this.#stuck.set(mount, (this.#stuck.get(mount) ?? 0) + 1);
+      }
+      throw error;
+    }
+  }
+
+  #release(mount: string): void {
+    const left = (this.#stuck.get(mount) ?? 1) - 1;
+    if (left > 0) this.#stuck.set(mount, left);
+    else this.#stuck.delete(mount);
+  }
+}
+
+async function linkTarget(path: string): Promise<{ to: string } | 'missing' | undefined> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? { to: await readlink(path) } : undefined;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return 'missing';
+    throw fromErrno(error, 'lstat', path);
+  }
+}

@@ -1,0 +1,116 @@
+import { release } from 'node:os';
+import nodePath from 'node:path/posix';
+import { KubeletError, type ErrorKind } from '../../base/errors.ts';
+import type { MountPoint, Mounts } from '../ports/mounts.ts';
+import { runKillable, type ChildResult } from './linux-killable.ts';
+import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
+
+export interface LinuxMountsOptions {
+  /** How long mount(8) or umount(8) may take. */
+  timeoutMs?: number;
+  run?: typeof runKillable;
+}
+
+/** tmpfs knows `noswap` since 6.4 (upstream: pkg/kubelet/util/swap). */
+const NOSWAP_SINCE = [6, 4] as const;
+
+/**
+ * Mounting by mount(8) and umount(8), each in a killable child. `-n` and `-i` keep them from /etc/mtab and from helper programs,
+ * `-c` keeps umount from resolving the path, which would touch the dead file system it is to remove.
+ * A child that is still stuck after its deadline keeps its operation from being started again: retries must not pile up processes.
+ */
+export class LinuxMounts implements Mounts {
+  readonly #timeoutMs: number;
+  readonly #runChild: typeof runKillable;
+  readonly #stuck = new Set<string>();
+  #noswap = isAtLeast(release(), NOSWAP_SINCE);
+
+  constructor(options: LinuxMountsOptions = {}) {
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#runChild = options.run ?? runKillable;
+  }
+
+  async mountTmpfs(path: string, options: { sizeBytes?: number; mode?: number; noswap?: boolean }): Promise<void> {
+    const words = [
+      ...(options.sizeBytes === undefined ? [] : [`size=${Math.floor(options.sizeBytes)}`]),
+      ...(options.mode === undefined ? [] : [`mode=${options.mode.toString(8)}`]),
+    ];
+    const mount = (extra: readonly string[]): Promise<void> => {
+      const all = [...words, ...extra];
+      return this.#run('mount', ['-n', '-i', '-t', 'tmpfs', ...(all.length === 0 ? [] : ['-o', all.join(',')]), 'tmpfs', path], `mount tmpfs ${path}`);
+    };
+    if (options.noswap !== true || !this.#noswap) return mount([]);
+    try {
+      await mount(['noswap']);
+    } catch (error) {
+      if (error instanceof KubeletError && error.kind !== 'Invalid') throw error;
+      this.#noswap = false;
+      await mount([]);
+    }
+  }
+
+  async bind(source: string, target: string, options: { readOnly: boolean }): Promise<void> {
+    await this.#run('mount', ['-n', '-i', '--bind', source, target], `bind ${source} to ${target}`);
+    if (!options.readOnly) return;
+    try {
+      await this.#run('mount', ['-n', '-i', '-o', 'remount,bind,ro', target], `make ${target} read-only`);
+    } catch (error) {
+      await this.unmount(target);
+      throw error;
+    }
+  }
+
+  async unmount(path: string): Promise<void> {
+    const target = nodePath.normalize(path);
+    if (!(await readMountInfo()).some((mount) => mount.path === target)) return;
+    try {
+      await this.#run('umount', ['-n', '-i', '-c', '--', target], `unmount ${target}`);
+    } catch (error) {
+      // Somebody else may have unmounted it between the look and the call.
+      if (error instanceof KubeletError && error.kind === 'Timeout') throw error;
+      if ((await readMountInfo()).some((mount) => mount.path === target)) throw error;
+    }
+  }
+
+  async listBelow(path: string): Promise<MountPoint[]> {
+    const base = nodePath.normalize(path);
+    return (await readMountInfo()).filter((mount) => isAtOrBelow(mount.path, base)).map(({ path: at, fsType, source }) => ({ path: at, fsType, source }));
+  }
+
+  async makeRshared(path: string): Promise<void> {
+    await this.#run('mount', ['-n', '--make-rshared', path], `make ${path} rshared`);
+  }
+
+  async supportsTmpfsNoswap(): Promise<boolean> {
+    return this.#noswap;
+  }
+
+  async #run(program: string, args: readonly string[], op: string): Promise<void> {
+    if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op });
+    const { exitCode, stderr } = await this.#inChild(program, args, op);
+    if (exitCode !== 0) throw new KubeletError(kindOfMessage(stderr), `${op}: ${stderr.trim() || `exit status ${exitCode}`}`, { op });
+  }
+
+  async #inChild(program: string, args: readonly string[], op: string): Promise<ChildResult> {
+    try {
+      return await this.#runChild(program, args, { timeoutMs: this.#timeoutMs, op, onExit: () => this.#stuck.delete(op) });
+    } catch (error) {
+      if (error instanceof KubeletError && error.kind === 'Timeout') this.#stuck.add(op);
+      throw error;
+    }
+  }
+}
+
+/** util-linux gives one exit status for most failures; with LC_ALL=C its words are stable. Translated here and nowhere else. */
+function kindOfMessage(stderr: string): ErrorKind {
+  if (/busy/i.test(stderr)) return 'Conflict';
+  if (/does not exist|no such file/i.test(stderr)) return 'NotFound';
+  if (/bad option|wrong fs type|invalid argument|unknown parameter|bad usage/i.test(stderr)) return 'Invalid';
+  if (/no space|cannot allocate|input\/output|read-only/i.test(stderr)) return 'Unavailable';
+  return 'Internal';
+}
+
+function isAtLeast(kernel: string, [major, minor]: readonly [number, number]): boolean {
+  const [ownMajor = 0, ownMinor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
+}

@@ -1,0 +1,56 @@
+import { pino, type Logger as PinoLogger } from 'pino';
+import type { LogFields, Logger } from '../../base/log.ts';
+
+export interface LogOptions {
+  /** `text` is klog's line format, which log shippers for kubelets parse; `json` is one object per line. */
+  format: 'text' | 'json';
+  /** klog's -v: debug lines up to this level are written. */
+  verbosity: number;
+  write: (line: string) => void;
+  nowMs: () => number;
+  pid: number;
+}
+
+/** Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's. */
+const DEBUG_BASE = 20;
+
+export function createPinoLog(options: LogOptions): Logger {
+  const destination = { write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options.pid)) };
+  const root = pino(
+    {
+      level: 'info',
+      base: null,
+      timestamp: () => `,"ts":${options.nowMs()}`,
+      messageKey: 'msg',
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  );
+  return wrap(root, options.verbosity);
+}
+
+function wrap(target: PinoLogger, verbosity: number): Logger {
+  return {
+    error: (message, fields) => target.error(fields ?? {}, message),
+    warn: (message, fields) => target.warn(fields ?? {}, message),
+    info: (message, fields) => target.info(fields ?? {}, message),
+    debug: (level, message, fields) => {
+      if (level <= verbosity) target.info({ v: Math.min(level, DEBUG_BASE), ...fields }, message);
+    },
+    with: (fields) => wrap(target.child(fields), verbosity),
+  };
+}
+
+const LETTERS: Readonly<Record<string, string>> = { error: 'E', warn: 'W', info: 'I' };
+
+/** `I1121 15:04:05.000000   1234 kubelet] "message" key="value"`, as klog's structured text format. */
+export function klogLine(json: string, pid: number): string {
+  const { level, ts, msg, ...fields } = JSON.parse(json) as LogFields & { level: string; ts: number; msg: string };
+  const at = new Date(ts);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}000`;
+  const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const text = pairs.map(([key, value]) => ` ${key}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`).join('');
+  return `${LETTERS[level] ?? 'I'}${day} ${time} ${String(pid).padStart(7)} kubelet] ${JSON.stringify(msg)}${text}\n`;
+}

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { parseDurationMs } from '../../../api/duration.ts';
+import type { Pod, PodList } from '../../../api/core/pod.ts';
+import type { PodExplanation } from '../../model/explanation.ts';
+import type { PlannedPod, Problem } from '../../features/server/local-api.ts';
+import type { CommandName } from '../flags-commands.ts';
+import type { ApiClient } from './api-client.ts';
+import type { CommandLine } from './command-line.ts';
+import { runExec, type Terminal } from './exec-session.ts';
+import { explanationText, podTable } from './pod-table.ts';
+
+export interface CommandIo {
+  client: ApiClient;
+  terminal: Terminal;
+  nowMs: () => number;
+}
+
+/** A command that asks the running agent. Resolves to the exit code. */
+type Command = (line: CommandLine, io: CommandIo) => Promise<number>;
+
+export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 'version'>, Command>> = { pods, explain, logs, exec, plan };
+
+async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
+  const list = await client.json<PodList>('/pods');
+  const items = list.items.filter((pod) => line.values['namespace'] === undefined || pod.metadata.namespace === line.values['namespace']);
+  if (line.values['output'] === 'name') {
+    terminal.out(items.map((pod) => `${pod.metadata.name}\n`).join(''));
+    return 0;
+  }
+  terminal.out(line.values['output'] === 'json' ? json({ ...list, items }) : podTable(items, nowMs()));
+  for (const { message } of await client.json<Problem[]>('/api/problems')) terminal.error(`${message}\n`);
+  return 0;
+}
+
+/** Exit code 0 when everything asked about is settled, 1 when not: so that scripts can wait for it. A manifest in error is a pod that is wanted and not there. */
+async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
+  const all = await client.json<PodExplanation[]>('/explain');
+  const [name] = line.positionals;
+  const wanted = name === undefined ? all : [pick(all, { name, namespace: line.values['namespace'] }, (explanation) => explanation)];
+  const unsettled = wanted.filter((explanation) => !explanation.settled);
+  const problems = await client.json<Problem[]>('/api/problems');
+  const isSettled = unsettled.length === 0 && (name !== undefined || !problems.some((problem) => problem.blocking));
+  if (line.values['output'] === 'json') terminal.out(json(name === undefined ? wanted : wanted[0]));
+  else {
+    for (const { message } of problems) terminal.out(`${message}\n`);
+    for (const explanation of name === undefined ? unsettled : wanted) terminal.out(explanationText(explanation, nowMs(), name !== undefined));
+    if (name === undefined && isSettled) terminal.out(`all ${all.length} pods are settled\n`);
+  }
+  return isSettled ? 0 : 1;
+}
+
+async function logs(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
+  const pod = await findPod(line, client);
+  const query = new URLSearchParams();
+  for (const flag of ['follow', 'previous', 'timestamps']) if (line.given.has(flag)) query.set(flag, 'true');
+  const { tail, since } = line.values;
+  if (tail !== undefined && tail !== '-1') query.set('tailLines', tail);
+  if (since !== undefined) query.set('sinceSeconds', String(Math.max(1, Math.ceil(duration(since) / 1000))));
+  const container = line.values['container'] ?? line.positionals[1] ?? onlyContainer(pod);
+  const path = ['containerLogs', pod.metadata.namespace, pod.metadata.name, container].map((part) => encodeURIComponent(part ?? '')).join('/');
+  const response = await client.open(`/${path}?${query}`);
+  for await (const chunk of response) terminal.out(chunk as Buffer);
+  return 0;
+}
+
+async function exec(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
+  if (line.rest.length === 0) throw new KubeletError('Invalid', "exec needs a command after --, as in: kubelet exec web -- ls /\nSee 'kubelet exec --help'.");
+  const pod = await findPod(line, client);
+  const container = line.values['container'] ?? onlyContainer(pod);
+  const path = ['api/exec', ...[pod.metadata.namespace, pod.metadata.name, container].map((part) => encodeURIComponent(part ?? ''))].join('/');
+  const request = { command: line.rest, tty: line.given.has('tty'), stdin: line.given.has('stdin') };
+  const { url } = await client.json<{ url: string }>(`/${path}`, request);
+  return runExec(url, request, terminal);
+}
+
+async function plan(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
+  const [file] = line.positionals;
+  if (file === undefined) throw new KubeletError('Invalid', "plan needs a manifest file, or - for standard input.\nSee 'kubelet plan --help'.");
+  const planned = await client.json<PlannedPod[]>('/api/plan', manifestText(file));
+  if (line.values['output'] === 'json') terminal.out(json(planned));
+  else for (const pod of planned) terminal.out(planText(pod));
+  return planned.every((pod) => pod.problems.length === 0) ? 0 : 1;
+}
+
+function manifestText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new KubeletError('Invalid', `the manifest cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function planText(planned: PlannedPod): string {
+  const steps = planned.steps.map((step, index) => `  ${index + 1}. ${step}`);
+  const nothing = planned.problems.length === 0 && steps.length === 0 ? ['  nothing to do'] : [];
+  return `${[planned.pod, ...planned.problems.map((problem) => `  ! ${problem}`), ...steps, ...nothing].join('\n')}\n`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function duration(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms === undefined) throw new KubeletError('Invalid', `--since: "${text}" is no duration such as 30s, 10m or 1h30m`);
+  return ms;
+}
+
+async function findPod(line: CommandLine, client: ApiClient): Promise<Pod> {
+  const [name] = line.positionals;
+  if (name === undefined) throw new KubeletError('Invalid', 'which pod? Name it, as in: kubelet logs web (kubelet pods lists them)');
+  const list = await client.json<PodList>('/pods');
+  return pick(list.items, { name, namespace: line.values['namespace'] }, (pod) => pod.metadata);
+}
+
+/** The one item of that name; a static pod also answers to its name without the node's, as in its manifest. */
+export function pick<T>(items: readonly T[], wanted: { name: string; namespace: string | undefined }, meta: (item: T) => { name?: string; namespace?: string }): T {
+  const [namespace, name] = wanted.name.includes('/') ? (wanted.name.split('/', 2) as [string, string]) : [wanted.namespace, wanted.name];
+  const inNamespace = items.filter((item) => namespace === undefined || meta(item).namespace === namespace);
+  const exact = inNamespace.filter((item) => meta(item).name === name);
+  const found = exact.length > 0 ? exact : inNamespace.filter((item) => meta(item).name?.startsWith(`${name}-`) === true);
+  if (found.length === 1) return found[0] as T;
+  const names = (found.length > 0 ? found : items).map((item) => `${meta(item).namespace}/${meta(item).name}`);
+  if (found.length > 1) throw new KubeletError('Invalid', `"${wanted.name}" fits several pods: ${names.join(', ')}; say which, with -n if need be`);
+  throw new KubeletError('NotFound', `no pod "${wanted.name}"; there ${names.length === 0 ? 'are none' : `is: ${names.join(', ')}`}`);
+}
+
+function onlyContainer(pod: Pod): string {
+  const byAnnotation = pod.metadata.annotations?.['kubectl.kubernetes.io/default-container'];
+  const names = pod.spec.containers.map((container) => container.name);
+  if (byAnnotation !== undefined && names.includes(byAnnotation)) return byAnnotation;
+  if (names.length === 1) return names[0] as string;
+  throw new KubeletError('Invalid', `pod ${pod.metadata.name} has several containers: ${names.join(', ')}; choose with -c`);
+}

@@ -1,0 +1,205 @@
+import { ContainerManager } from '../features/container-manager/container-manager.ts';
+import { createEventRecorder } from '../features/events/event-recorder.ts';
+import { ActivityBoard } from '../features/explain/activity-board.ts';
+import { computeExitEntry } from '../features/explain/exit-entry.ts';
+import { HookRunner } from '../features/lifecycle-hooks/hook-runner.ts';
+import { Pleg } from '../features/pleg/pleg.ts';
+import { RuntimeCache } from '../features/pleg/runtime-cache.ts';
+import { ObjectStore } from '../features/pod-config/object-store.ts';
+import type { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
+import { PodStore } from '../features/pod-store/pod-store.ts';
+import { ProbeManager } from '../features/probes/probe-manager.ts';
+import { createVolumeManager } from '../features/volumes/create-volume-manager.ts';
+import type { VolumeManager } from '../features/volumes/volume-manager.ts';
+import { RuntimeMonitor } from '../loop/runtime-monitor.ts';
+import type { SyncInput } from '../loop/sync-loop.ts';
+import type { PodUid } from '../model/ids.ts';
+import type { EventRecorder } from '../ports/recorder.ts';
+import { composePodRuntime } from './compose-pod-runtime.ts';
+import type { Records } from './compose-records.ts';
+import type { ComposeSettings } from './compose-sources.ts';
+import { composeImages, type ImageParts } from './compose-images.ts';
+import { composeLogs, type LogParts } from './compose-logs.ts';
+import type { World } from './world.ts';
+
+/**
+ * The way back from features to the loop that drives them. Features are made first and the loop last, so these are filled in at the end;
+ * nothing is started before that.
+ */
+export interface Links {
+  post: (input: SyncInput) => void;
+  refreshStatus: (uid: PodUid) => void;
+  runtimeChanged: () => void;
+}
+
+/** What is known: of pods, objects, the runtime, and what happened. */
+export interface Knowledge {
+  store: PodStore;
+  objects: ObjectStore;
+  cache: RuntimeCache;
+  board: ActivityBoard;
+  recorder: EventRecorder;
+}
+
+/** What acts on the node. */
+export interface Actors extends ImageParts, LogParts {
+  pleg: Pleg;
+  monitor: RuntimeMonitor;
+  probes: ProbeManager;
+  volumes: VolumeManager;
+  cgroups: ContainerManager;
+  podRuntime: PodRuntime;
+}
+
+export interface FeatureContext {
+  settings: ComposeSettings;
+  world: World;
+  records: Records;
+  knowledge: Knowledge;
+  links: Links;
+}
+
+const MICROSECONDS_PER_MS = 1000;
+
+export function composeKnowledge(world: World, records: Records): Knowledge {
+  return {
+    store: new PodStore(),
+    objects: new ObjectStore(),
+    cache: new RuntimeCache(world.clock),
+    board: new ActivityBoard(world.clock),
+    recorder: createEventRecorder(records.timeline, world.log),
+  };
+}
+
+export function composeActors(context: FeatureContext): Actors {
+  const pleg = composePleg(context);
+  const monitor = composeMonitor(context, pleg);
+  const probes = composeProbes(context);
+  const images = composeImages(context);
+  const logs = composeLogs(context);
+  return {
+    ...images,
+    ...logs,
+    pleg,
+    monitor,
+    probes,
+    volumes: composeVolumes(context),
+    cgroups: composeCgroups(context),
+    podRuntime: composeRuntime(context, { monitor, probes, ...images, ...logs }),
+  };
+}
+
+function composePleg({ world, knowledge, links, records }: FeatureContext): Pleg {
+  const { clock, random, log, runtime, eventSources: sources } = world;
+  const { cache } = knowledge;
+  let adopted = false;
+  const noteExit = (uid: PodUid, id: string): void => {
+    const container = cache.container(id);
+    if (container?.state === 'exited') records.timeline.record(uid, computeExitEntry(container));
+  };
+  const pleg = new Pleg({
+    clock,
+    random,
+    log,
+    runtime,
+    sources,
+    cache,
+    // What the agent did itself it knows already.
+    onEvent: (event, origin) => {
+      if (origin !== 'observed') return;
+      // What had ended before the agent came is in the record already.
+      if (adopted && event.kind === 'ContainerDied') noteExit(event.podUid, event.containerId);
+      links.post({ kind: 'pleg', event });
+    },
+  });
+  void pleg.whenAdopted().then(() => (adopted = true));
+  return pleg;
+}
+
+function composeMonitor({ world, links }: FeatureContext, pleg: Pleg): RuntimeMonitor {
+  const { clock, random, log, runtime } = world;
+  let adopted = false;
+  void pleg.whenAdopted().then(() => (adopted = true));
+  const moreErrors = (): string[] => {
+    const health = pleg.health();
+    if (!health.ok) return [`PLEG is not healthy: ${health.reason}`];
+    // A pass over a pod that runs but was not read yet could only fail and be tried again later.
+    return adopted ? [] : ['PLEG is not healthy: the pods that run are being read for the first time'];
+  };
+  return new RuntimeMonitor({ runtime, clock, random, log, moreErrors, onChange: () => links.runtimeChanged() });
+}
+
+/** Probes and hooks of pods on the host's network go here. */
+function hostIpOf(world: World): () => string {
+  return () => world.machine.addresses[0] ?? '127.0.0.1';
+}
+
+function composeProbes({ world, knowledge, records, links }: FeatureContext): ProbeManager {
+  const { clock, random, log, runtime, dial } = world;
+  const { recorder } = knowledge;
+  const probes: ProbeManager = new ProbeManager({
+    clock,
+    random,
+    log,
+    recorder,
+    runtime,
+    dial,
+    hostIp: hostIpOf(world),
+    onUpdate: (update) => links.post({ kind: 'probe', ...update }),
+    onSnapshotChange: (change) => save(change),
+  });
+  const save = records.keepProbes(() => probes.snapshot());
+  probes.restore(records.probes);
+  return probes;
+}
+
+function composeVolumes({ settings, world, knowledge }: FeatureContext): VolumeManager {
+  const { clock, random, log, files, guardedFiles, mounts, machine } = world;
+  const { objects, recorder } = knowledge;
+  const { rootDir } = settings;
+  return createVolumeManager({ rootDir, files, guardedFiles, mounts, objects, clock, random, log, recorder, nodeAllocatableMemoryBytes: () => machine.memoryBytes });
+}
+
+function composeCgroups({ settings, world, knowledge }: FeatureContext): ContainerManager {
+  const { cgroups: config } = settings.config;
+  const { machine, cgroups, clock, random, log } = world;
+  return new ContainerManager({
+    cgroups,
+    clock,
+    random,
+    log,
+    config: {
+      cgroupsPerQOS: config.perQos,
+      cgroupRoot: config.root,
+      cpuCFSQuota: config.cpuQuota,
+      cpuCFSQuotaPeriodUs: config.cpuQuotaPeriodMs * MICROSECONDS_PER_MS,
+      podPidsLimit: config.podPidsLimit,
+      hugePageSizesBytes: machine.hugePageSizesBytes,
+    },
+    rootLimits: { cpuShares: machine.cores * 1024, memoryBytes: machine.memoryBytes },
+    activePods: () => knowledge.store.pods(),
+  });
+}
+
+type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'images' | 'logLinks' | 'logRotation'>;
+
+function composeRuntime({ settings, world, records, knowledge, links }: FeatureContext, needs: RuntimeNeeds): PodRuntime {
+  const { clock, log, runtime, dial } = world;
+  const { cache, objects, recorder } = knowledge;
+  const { monitor, probes, images, logLinks, logRotation } = needs;
+  return composePodRuntime(settings, world, {
+    images,
+    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(world) }),
+    probes,
+    cache,
+    objects,
+    events: recorder,
+    timeline: records.timeline,
+    onChange: (uid) => links.refreshStatus(uid),
+    onStarted: (pod, status) => {
+      logRotation.noteStarted(status.id);
+      void logLinks.link(pod.metadata, status);
+    },
+    health: () => monitor.health,
+  });
+}

@@ -1,0 +1,41 @@
+import { createNodeEvents } from '../features/events/event-recorder.ts';
+import { createImages } from '../features/images/create-images.ts';
+import { ImageGc } from '../features/images/image-gc.ts';
+import type { ImageManager } from '../features/images/image-manager.ts';
+import type { FeatureContext } from './compose-features.ts';
+
+export interface ImageParts {
+  images: ImageManager;
+  imageGc: ImageGc;
+}
+
+/** Pulling and collecting images: they share which image is promised to whom, and who may use what was pulled with a secret. */
+export function composeImages({ settings, world, knowledge }: FeatureContext): ImageParts {
+  const { clock, random, log, files, processes, images, runtime, disk, machine } = world;
+  const { images: config } = settings.config;
+  const { manager, leases, access } = createImages({
+    settings: config,
+    places: { rootDir: settings.rootDir, workingDir: machine.workingDir, homeDir: machine.homeDir },
+    providers: settings.credentialProviders,
+    providerBinDir: settings.credentialProviderBinDir,
+    images,
+    files,
+    processes,
+    secrets: knowledge.objects,
+    events: knowledge.recorder,
+    activity: knowledge.board,
+    clock,
+    log,
+  });
+  const imageGc = new ImageGc({
+    images,
+    containers: runtime,
+    disk,
+    policy: { highPercent: config.gcHighPercent, lowPercent: config.gcLowPercent, minAgeMs: config.gcMinimumAgeMs, maxAgeMs: config.gcMaximumAgeMs },
+    leases,
+    access,
+    events: createNodeEvents(log),
+    world: { clock, random, log },
+  });
+  return { images: manager, imageGc };
+}

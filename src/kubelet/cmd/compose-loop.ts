@@ -1,0 +1,212 @@
+import type { Pod } from '../../api/core/pod.ts';
+import type { ContainerGc } from '../features/container-gc/container-gc.ts';
+import { ExplainStore } from '../features/explain/explain-store.ts';
+import { PodConfig } from '../features/pod-config/pod-config.ts';
+import { restartsAfterExit, shouldBeStarted, shouldRestartAllContainers } from '../features/pod-runtime/restart-policy.ts';
+import { isGivenUp } from '../features/pod-runtime/compute-pod-actions.ts';
+import { computeSandboxDecision } from '../features/pod-runtime/sandbox-changed.ts';
+import type { PodStore } from '../features/pod-store/pod-store.ts';
+import { PodWorkers } from '../features/pod-workers/pod-workers.ts';
+import type { RestartRules } from '../features/status/interfaces.ts';
+import { Housekeeping } from '../loop/housekeeping.ts';
+import { createPodHandlers } from '../loop/pod-handlers.ts';
+import { KubeletPodSyncer } from '../loop/pod-syncer.ts';
+import { StatusUpdater } from '../loop/status-updater.ts';
+import { SyncLoop } from '../loop/sync-loop.ts';
+import { podUid, type PodUid } from '../model/ids.ts';
+import type { Actors, FeatureContext, Links } from './compose-features.ts';
+import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
+import { composeContainerGc } from './compose-logs.ts';
+
+/** What drives the features, and what is known of each pod as a whole. */
+export interface LoopParts {
+  podConfig: PodConfig;
+  sources: Sources;
+  workers: PodWorkers;
+  status: StatusUpdater;
+  explain: ExplainStore;
+  loop: SyncLoop;
+  containerGc: ContainerGc;
+  /** Calls `listener` with each pod of which nothing is left; returns the function that ends it. */
+  onPodGone(listener: (pod: Pod) => void): () => void;
+}
+
+type LoopContext = FeatureContext & { actors: Actors };
+
+const HOUSEKEEPING_PERIOD_MS = 30_000;
+
+/** Plan, status and phase judge restarts by the same functions. */
+const restartRules: RestartRules = {
+  shouldBeStarted,
+  restartsAfterExit,
+  shouldRestartAllContainers,
+  needsNewSandbox: (pod, status) => computeSandboxDecision(pod, status).kind === 'create',
+  isGivenUp,
+};
+
+export function composeLoop(context: LoopContext): LoopParts {
+  const { settings, world, knowledge, actors, links } = context;
+  const { clock, random, log } = world;
+  const podConfig = new PodConfig({
+    sources: sourceNames(settings),
+    clock,
+    recorder: knowledge.recorder,
+    log,
+    onUpdate: (update) => links.post({ kind: 'configuration', update }),
+    onSourcesReady: () => links.post({ kind: 'housekeeping' }),
+  });
+  const sources = composeSources(settings, world, { podConfig, objects: knowledge.objects });
+  const status = composeStatus(context, () => workers);
+  const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
+  const gone = new Set<(pod: Pod) => void>();
+  const tellGone = (pod: Pod): void => gone.forEach((listener) => listener(pod));
+  const containerGc = composeContainerGc(context, { workers: () => workers, sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits() });
+  const syncer = composeSyncer(context, { status, explain, containerGc, tellGone });
+  const workers: PodWorkers = new PodWorkers({ syncer, clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
+  const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc });
+  const loop: SyncLoop = composeSyncLoop(context, { workers, status, housekeeping });
+  Object.assign(links, {
+    post: (input) => loop.post(input),
+    refreshStatus: (uid) => void status.refresh(uid),
+    // Pods that waited for the runtime or the network need not wait for their next turn.
+    runtimeChanged: () => {
+      if (actors.monitor.networkError() === undefined) loop.post({ kind: 'sync', uids: [...workers.known().keys()] });
+      else loop.wake();
+    },
+  } satisfies Links);
+  const onPodGone = (listener: (pod: Pod) => void): (() => void) => {
+    gone.add(listener);
+    return () => void gone.delete(listener);
+  };
+  return { podConfig, sources, workers, status, explain, loop, containerGc, onPodGone };
+}
+
+function composeStatus({ world, records, knowledge, actors }: LoopContext, workers: () => PodWorkers): StatusUpdater {
+  const { store, cache } = knowledge;
+  return new StatusUpdater({
+    statuses: records.statuses,
+    clock: world.clock,
+    rules: restartRules,
+    probes: actors.probes,
+    failures: actors.podRuntime.startFailures,
+    worker: (uid) => workers().stateOf(uid),
+    runtimeStatus: (pod) => cache.getOrEmpty(pod),
+    isRead: (uid) => cache.isRead(uid),
+    pod: (uid) => store.byUid(uid) ?? podOf(workers(), uid),
+    runtimeName: () => world.runtimeName,
+    hostIps: world.machine.addresses,
+  });
+}
+
+/** A pass over a healthy pod takes milliseconds: one that takes longer is waiting for something. */
+const LONG_PASS_MS = 1000;
+
+function composeExplain({ records, knowledge, world, actors }: LoopContext, { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop }): ExplainStore {
+  const { clock } = world;
+  return new ExplainStore({
+    board: knowledge.board,
+    timeline: records.timeline,
+    sources: {
+      pods: () => visiblePods({ store: knowledge.store, workers: workers(), loop: loop() }),
+      status: (uid) => records.statuses.get(uid),
+      probes: (uid) => actors.probes.standing(uid),
+      volumes: (uid) => actors.volumes.blockers(uid),
+      worker: (uid) => {
+        const { lastError, inMs } = workers().retryOf(uid);
+        const nextTryAtMs = inMs === undefined ? undefined : clock.nowMs() + inMs;
+        const busyForMs = workers().busyForMs(uid) ?? 0;
+        const busySinceMs = busyForMs < LONG_PASS_MS ? undefined : clock.nowMs() - busyForMs;
+        return { heldBack: loop().heldBack(), worker: workers().stateOf(uid)?.phase ?? 'none', workerSinceMs: workers().sinceMs(uid) ?? clock.nowMs(), retry: { lastError, nextTryAtMs }, busySinceMs };
+      },
+    },
+  });
+}
+
+function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'status' | 'explain' | 'containerGc'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
+  const { world, records, knowledge, actors } = context;
+  const { status, explain, containerGc, tellGone } = loop;
+  return new KubeletPodSyncer({
+    runtime: actors.podRuntime,
+    cache: knowledge.cache,
+    readRuntime: (uid) => actors.pleg.refresh(uid),
+    volumes: actors.volumes,
+    cgroups: actors.cgroups,
+    probes: actors.probes,
+    status,
+    explain,
+    networkError: () => actors.monitor.networkError(),
+    collect: (uid) => collectPod(context, containerGc, uid),
+    forget: (uid, pod) => {
+      actors.podRuntime.forgetPod(uid);
+      actors.images.forgetPod(uid);
+      records.statuses.forget(uid);
+      explain.forget(uid);
+      if (pod !== undefined) tellGone(pod);
+    },
+    recorder: knowledge.recorder,
+    clock: world.clock,
+    log: world.log,
+  });
+}
+
+/** What a stopped pod left in the runtime goes, and with it what is remembered of its containers. */
+async function collectPod({ knowledge, actors }: LoopContext, containerGc: ContainerGc, uid: PodUid): Promise<void> {
+  const status = knowledge.cache.get(uid);
+  await containerGc.collectPod(uid);
+  actors.podRuntime.forgetPod(uid, status);
+}
+
+function composeHousekeeping(context: LoopContext, { workers, podConfig, containerGc }: Pick<LoopParts, 'workers' | 'podConfig' | 'containerGc'>): Housekeeping {
+  const { world, records, knowledge, actors } = context;
+  return new Housekeeping({
+    workers,
+    runtimePods: () => knowledge.cache.all(),
+    sourcesReady: () => podConfig.sourcesReady(),
+    collect: (uid) => collectPod(context, containerGc, uid),
+    cleaners: {
+      probes: (known) => actors.probes.cleanUpPods(known),
+      volumes: (known) => actors.volumes.cleanupOrphans(known),
+      cgroups: (known) => actors.cgroups.cleanupOrphans(known),
+      statuses: (known) => records.statuses.forgetRestored(known),
+      timelines: (known) => records.timeline.retireUnknown(known),
+    },
+    log: world.log,
+  });
+}
+
+function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts: { workers: PodWorkers; status: StatusUpdater; housekeeping: Housekeeping }): SyncLoop {
+  const { clock, random, log } = world;
+  const { store, cache } = knowledge;
+  const { workers, status, housekeeping } = parts;
+  const handlers = createPodHandlers({
+    store,
+    workers,
+    status,
+    probes: actors.probes,
+    runtimePods: () => cache.all(),
+    unreadPods: () => cache.unread(),
+    onPodsChanged: () => actors.cgroups.podsChanged(),
+    cleanup: () => housekeeping.request(),
+    requestCleanup: () => links.post({ kind: 'housekeeping' }),
+    log,
+  });
+  return new SyncLoop({ handlers, clock, random, log, runtimeErrors: () => actors.monitor.runtimeErrors(), housekeepingMs: HOUSEKEEPING_PERIOD_MS });
+}
+
+/** The pod a worker still deals with though no source lists it any more. */
+function podOf(workers: PodWorkers, uid: PodUid): Pod | undefined {
+  const state = workers.stateOf(uid);
+  if (state === undefined) return undefined;
+  if (state.phase === 'terminating') return state.subject.kind === 'pod' ? state.subject.pod : undefined;
+  return state.pod;
+}
+
+/** Pods that are wanted, those that wait for the runtime to be taken up among them, and those that are still being stopped. */
+export function visiblePods({ store, workers, loop }: { store: PodStore; workers: PodWorkers; loop: SyncLoop }): Pod[] {
+  const pods = new Map([...loop.waitingPods(), ...store.pods()].map((pod) => [podUid(pod.metadata.uid), pod]));
+  for (const uid of workers.known().keys()) {
+    const pod = pods.has(uid) ? undefined : podOf(workers, uid);
+    if (pod !== undefined) pods.set(uid, pod);
+  }
+  return [...pods.values()];
+}

@@ -1,0 +1,75 @@
+import { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
+import type { PodRuntimeDeps } from '../features/pod-runtime/deps.ts';
+import { parseResolvConf, type DnsConfig } from '../features/pod-runtime/dns-config.ts';
+import type { ContainerSettings, NodeFacts } from '../features/pod-runtime/node-facts.ts';
+import { isKind } from '../../base/errors.ts';
+import type { KubeletConfig } from '../model/config/kubelet-config.ts';
+import type { RuntimeHealth } from '../ports/runtime.ts';
+import type { World } from './world.ts';
+
+const MICROSECONDS_PER_MS = 1000;
+
+export function containerSettings(config: KubeletConfig, rootDir: string): ContainerSettings {
+  return {
+    rootDir,
+    podLogsDir: config.containerLogs.podLogsDir,
+    clusterDomain: config.network.clusterDomain,
+    clusterDns: config.network.clusterDns,
+    seccompDefault: config.runtime.seccompDefault,
+    cpuCfsQuota: config.cgroups.cpuQuota,
+    cpuCfsQuotaPeriodUs: config.cgroups.cpuQuotaPeriodMs * MICROSECONDS_PER_MS,
+    singleProcessOomKill: config.cgroups.singleProcessOomKill,
+    swapBehavior: config.cgroups.swapBehavior,
+  };
+}
+
+/** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
+export function nodeFacts(world: World, health: RuntimeHealth | undefined): NodeFacts {
+  const { machine, cgroups } = world;
+  return {
+    nodeName: machine.nodeName,
+    hostIps: machine.addresses,
+    memoryCapacityBytes: machine.memoryBytes,
+    swapCapacityBytes: machine.swapBytes,
+    allocatable: { cpu: String(machine.cores), memory: String(machine.memoryBytes) },
+    cgroupVersion: cgroups.version,
+    swapControl: machine.swapBytes > 0,
+    hugePageSizes: machine.hugePageSizes,
+    thermalThrottlePaths: machine.thermalThrottlePaths,
+    selinuxEnabled: machine.selinuxEnabled,
+    handlers: new Map((health?.handlers ?? []).map((handler) => [handler.name, handler])),
+  };
+}
+
+/** Reads the node's resolver configuration when a sandbox needs it; a missing file means none, as upstream. */
+async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig | undefined> {
+  const { resolvConf } = config.network;
+  if (resolvConf === '') return undefined;
+  try {
+    return parseResolvConf(await world.files.readText(resolvConf));
+  } catch (error) {
+    if (isKind(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'events' | 'timeline' | 'onChange' | 'onStarted'>;
+
+export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { health: () => RuntimeHealth | undefined }): PodRuntime {
+  const { config, rootDir } = settings;
+  const { health, ...features } = given;
+  return new PodRuntime({
+    ...features,
+    runtime: world.runtime,
+    files: world.files,
+    clock: world.clock,
+    random: world.random,
+    log: world.log,
+    settings: containerSettings(config, rootDir),
+    node: () => nodeFacts(world, health()),
+    hostDns: () => hostDns(config, world),
+    handlers: { lookup: (runtimeClassName) => runtimeClassName ?? '' },
+    cores: world.machine.cores,
+    maxContainerRestartPeriodMs: config.runtime.restartBackoffMaxMs,
+  });
+}

@@ -1,0 +1,61 @@
+import { errorMessage } from '../../base/errors.ts';
+import { StateFile } from '../features/state/state-file.ts';
+import { Timeline } from '../features/explain/timeline.ts';
+import { StatusManager } from '../features/status/status-manager.ts';
+import type { TimelineEntry } from '../model/explanation.ts';
+import type { PodStatus } from '../../api/core/pod-status.ts';
+import type { World } from './world.ts';
+
+/** Changes are written soon, but a pod that crashes all the time must not wear out the disk; leaving in order writes at once. */
+const PACE = {
+  timeline: { coalesceMs: 2000, spacingMs: 60_000 },
+  // What a kill -9 must not cost: readiness that was just said. A new container's verdicts come once, so they may be written almost at once.
+  statuses: { coalesceMs: 100, spacingMs: 10_000, burst: 12 },
+  probes: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
+};
+
+/** What the agent remembers across its own restarts. All of it can be lost without harm to pods. */
+export interface Records {
+  timeline: Timeline;
+  statuses: StatusManager;
+  /** What the probes of an earlier run had found, as it was saved. */
+  probes: unknown;
+  /** Keeps a snapshot of the probes from now on; returns the function to call on each change. */
+  keepProbes(snapshot: () => unknown): (change: { urgent: boolean }) => void;
+  flush(): Promise<void>;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isStatuses = (value: unknown): value is Record<string, PodStatus> => isObject(value) && Object.values(value).every(isObject);
+const isTimeline = (value: unknown): value is Record<string, TimelineEntry[]> => isObject(value) && Object.values(value).every(Array.isArray);
+
+/** Reads what an earlier run left; a file that is missing or corrupt is replaced by nothing, loudly. */
+export async function openRecords(rootDir: string, world: World): Promise<Records> {
+  const { files, clock, log } = world;
+  const folder = `${rootDir}/agent-state`;
+  // A disk that refuses must not keep the agent from its pods: it goes on without memory, and says so at each file.
+  await files.makeDirectory(folder, 0o700).catch((error: unknown) => log.error('the folder of the agent\'s state cannot be made; a restart would forget recent state', { folder, error: errorMessage(error) }));
+  const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
+  const [savedTimeline, savedStatuses, savedProbes] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), load('probes', isObject)]);
+  const open: StateFile<unknown>[] = [];
+  const keep = (name: keyof typeof PACE, snapshot: () => unknown): ((change?: { urgent: boolean }) => void) => {
+    const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
+    open.push(file);
+    return (change) => file.changed(change);
+  };
+  const timeline = new Timeline(clock, savedTimeline);
+  const saveTimeline = keep('timeline', () => timeline.snapshot());
+  timeline.onChange(() => saveTimeline());
+  const statuses = new StatusManager(clock, savedStatuses);
+  const saveStatuses = keep('statuses', () => statuses.snapshot());
+  statuses.onChange(() => saveStatuses());
+  return {
+    timeline,
+    statuses,
+    probes: savedProbes,
+    keepProbes: (snapshot) => keep('probes', snapshot),
+    flush: async () => {
+      await Promise.all(open.map((file) => file.flush()));
+    },
+  };
+}

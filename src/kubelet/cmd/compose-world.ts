@@ -1,0 +1,105 @@
+import { mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { systemClock, type Clock } from '../../base/clock.ts';
+import { errorMessage, isKind } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { systemRandom } from '../../base/random.ts';
+import { createCriClient, type CriClient } from '../../cri/cri-client.ts';
+import { containerdEventSource, criEventSource } from '../adapters/cri-events.ts';
+import { CriImages } from '../adapters/cri-images.ts';
+import { CriRuntime } from '../adapters/cri-runtime.ts';
+import { createLinuxCgroups } from '../adapters/linux-cgroups.ts';
+import { hugePageSizesBytes } from '../adapters/linux-cgroups-fs.ts';
+import { GuardedFiles } from '../adapters/linux-files-guarded.ts';
+import { diskUsage } from '../adapters/linux-disk-usage.ts';
+import { linuxLogFiles } from '../adapters/linux-log-files.ts';
+import { linuxProcesses } from '../adapters/linux-processes.ts';
+import { LinuxFiles } from '../adapters/linux-files.ts';
+import { LinuxMounts } from '../adapters/linux-mounts.ts';
+import { readLinuxNode } from '../adapters/linux-node.ts';
+import { netDial } from '../adapters/net-dial.ts';
+import { setOwnOomScore } from '../adapters/own-process.ts';
+import { readTerminationMessage } from '../features/container-logs/termination-message.ts';
+import type { KubeletConfig } from '../model/config/kubelet-config.ts';
+import type { ContainerRuntime, RuntimeVersion } from '../ports/runtime.ts';
+import type { AgentFlags } from './flags-values-agent.ts';
+import { orRefuse } from './or-refuse.ts';
+import type { World } from './world.ts';
+
+export interface RealWorld extends World {
+  close(): void;
+}
+
+/** How long a runtime that does not answer is waited for before the agent goes on without its name; it is asked again by the monitor. */
+const RUNTIME_PATIENCE_MS = 5000;
+const RUNTIME_RETRY_MS = 100;
+
+/** The world as it is: this machine, and the runtime behind the configured socket. */
+export async function composeWorld(given: { config: KubeletConfig; flags: AgentFlags; log: Logger }): Promise<RealWorld> {
+  const { config, flags, log } = given;
+  const clock = systemClock;
+  const machine = readLinuxNode();
+  const oomProblem = setOwnOomScore(config.cgroups.oomScoreAdj);
+  if (oomProblem !== undefined) log.warn('the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it', { wanted: config.cgroups.oomScoreAdj, error: oomProblem });
+  await orRefuse(`the root directory ${flags.rootDir} cannot be used`, mkdir(flags.rootDir, { recursive: true, mode: 0o750 }));
+  const client = createCriClient({ endpoint: config.runtime.endpoint, clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
+  const imageClient = imageEndpointOf(config) === config.runtime.endpoint ? client : createCriClient({ endpoint: imageEndpointOf(config), clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
+  const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
+  const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status));
+  const version = await awaitVersion(runtime, clock, log);
+  if (version !== undefined) log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
+  return {
+    clock,
+    random: systemRandom,
+    log,
+    runtime,
+    images: new CriImages(imageClient.images),
+    eventSources: [criEventSource(client.runtime), containerdEventSource(client.channel, client.runtime)],
+    files: new LinuxFiles(),
+    guardedFiles: new GuardedFiles(),
+    mounts: new LinuxMounts(),
+    cgroups: await orRefuse('the cgroups of this machine cannot be used', createLinuxCgroups(await cgroupDriver(runtime, config, log))),
+    dial: netDial,
+    processes: linuxProcesses,
+    logFiles: linuxLogFiles,
+    disk: { diskUsage },
+    machine: { ...machine, workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
+    runtimeName: version?.name ?? 'containerd',
+    close: () => closeAll(client, imageClient),
+  };
+}
+
+function closeAll(...clients: readonly CriClient[]): void {
+  for (const client of new Set(clients)) client.close();
+}
+
+function imageEndpointOf(config: KubeletConfig): string {
+  return config.runtime.imageEndpoint === '' ? config.runtime.endpoint : config.runtime.imageEndpoint;
+}
+
+async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger): Promise<RuntimeVersion | undefined> {
+  const endMs = clock.monotonicMs() + RUNTIME_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await runtime.version({ timeoutMs: RUNTIME_PATIENCE_MS });
+    } catch (error) {
+      // An error of the runtime's own is an answer; there is nothing to wait for.
+      const isAway = isKind(error, 'Unavailable') || isKind(error, 'Timeout');
+      if (!isAway || clock.monotonicMs() >= endMs) {
+        log.error('the container runtime does not answer; pods wait until it does', { error: errorMessage(error) });
+        return undefined;
+      }
+      await new Promise<void>((resolve) => clock.setTimer(RUNTIME_RETRY_MS, resolve));
+    }
+  }
+}
+
+/** The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to the configuration. */
+async function cgroupDriver(runtime: ContainerRuntime, config: KubeletConfig, log: Logger): Promise<'systemd' | 'cgroupfs'> {
+  try {
+    return await runtime.cgroupDriver();
+  } catch (error) {
+    if (!isKind(error, 'Unimplemented')) log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', { driver: config.cgroups.driver, error: errorMessage(error) });
+    return config.cgroups.driver;
+  }
+}

@@ -1,0 +1,86 @@
+import { errorMessage } from '../../base/errors.ts';
+import { inBackground } from '../loop/pod-syncer.ts';
+import { podUid } from '../model/ids.ts';
+import { composeActors, composeKnowledge, type Actors, type Knowledge, type Links } from './compose-features.ts';
+import { composeLoop, type LoopParts } from './compose-loop.ts';
+import type { Records } from './compose-records.ts';
+import type { ComposeSettings } from './compose-sources.ts';
+import type { World } from './world.ts';
+
+export interface Kubelet extends Knowledge, Actors, LoopParts {
+  settings: ComposeSettings;
+  world: World;
+  records: Records;
+  /** Rejects when the agent cannot work on this machine at all. Waits neither for the runtime nor for the sources of pods. */
+  start(): Promise<void>;
+  /** Leaves the node as it is: containers live on, what is remembered is on disk. The second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+/** The agent is made and joined in the compose files and nowhere else. Starts nothing. */
+export function composeKubelet(settings: ComposeSettings, world: World, records: Records): Kubelet {
+  const unset = (): never => {
+    throw new Error('a feature acted before the agent was composed');
+  };
+  const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset };
+  const knowledge = composeKnowledge(world, records);
+  const actors = composeActors({ settings, world, records, knowledge, links });
+  const loop = composeLoop({ settings, world, records, knowledge, actors, links });
+  const parts = { settings, world, records, ...knowledge, ...actors, ...loop };
+  let stopping: Promise<void> | undefined;
+  return { ...parts, start: () => startKubelet(parts), stop: () => (stopping ??= stopKubelet(parts)) };
+}
+
+type Startable = Omit<Kubelet, 'start' | 'stop'>;
+
+/**
+ * Order: what runs is known before anything is wanted, so that the first pass over each pod sees it and leaves healthy containers alone.
+ * Nothing here waits for the runtime for ever: the loop holds its inputs until it is up.
+ */
+async function startKubelet(parts: Startable): Promise<void> {
+  const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation } = parts;
+  cache.onChange(({ uid, after }) => {
+    if (after !== undefined) probes.noteStatus(after);
+    status.refresh(uid);
+  });
+  objects.onChange(({ kind, namespace, name }) => {
+    volumes.objectChanged(kind, namespace, name);
+    const uids = store.podsUsing(kind, namespace, name).map((pod) => podUid(pod.metadata.uid));
+    if (uids.length > 0) loop.post({ kind: 'sync', uids });
+  });
+  await Promise.all([cgroups.start(), volumes.reconstruct()]);
+  pleg.start();
+  monitor.start();
+  inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));
+  loop.start();
+  containerGc.start();
+  imageGc.start();
+  logRotation.start();
+  inBackground(world.log, 'reading the sources of pods', sources.start());
+}
+
+/** In the reverse of the order of starting. What cannot be stopped in order is said and does not keep the rest from being saved. */
+async function stopKubelet(parts: Startable): Promise<void> {
+  const { sources, loop, workers, monitor, pleg, probes, volumes, cgroups, records } = parts;
+  const steps: readonly [string, () => Promise<void> | void][] = [
+    ['sources', () => sources.stop()],
+    ['log rotation', () => parts.logRotation.stop()],
+    ['image collection', () => parts.imageGc.stop()],
+    ['container collection', () => parts.containerGc.stop()],
+    ['sync loop', () => loop.stop()],
+    ['pod workers', () => workers.stop()],
+    ['probes', () => probes.stop()],
+    ['volumes', () => volumes.stop()],
+    ['runtime monitor', () => monitor.stop()],
+    ['PLEG', () => pleg.stop()],
+    ['cgroups', () => cgroups.stop()],
+    ['records', () => records.flush()],
+  ];
+  for (const [part, stop] of steps) {
+    try {
+      await stop();
+    } catch (error) {
+      parts.world.log.error('a part of the agent could not be stopped in order', { part, error: errorMessage(error) });
+    }
+  }
+}

@@ -1,0 +1,205 @@
+/** From a command line to a checked configuration, or to the list of everything that is wrong with it. Pure over the files it is given. */
+import path from 'node:path/posix';
+import { decode } from '../../api/schema/decode.ts';
+import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../model/config/defaults.ts';
+import type { DefaultedKubeletConfiguration } from '../model/config/defaults.ts';
+import { computeFeatureGates } from '../model/config/feature-gates.ts';
+import type { GateResult } from '../model/config/feature-gates.ts';
+import { toKubeletConfig } from '../model/config/kubelet-config.ts';
+import type { KubeletConfig } from '../model/config/kubelet-config.ts';
+import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../model/config/schema.ts';
+import type { KubeletConfiguration } from '../model/config/schema.ts';
+import { validateKubeletConfiguration } from '../model/config/validate.ts';
+import { computeParityWarnings } from './config-parity.ts';
+import { errorAt } from './config-error.ts';
+import type { ConfigError } from './config-error.ts';
+import { listDropIns, readConfigFile } from './config-file.ts';
+import type { ConfigFile, ConfigFiles } from './config-file.ts';
+import { fieldAt, mergePatch, withField } from './config-merge.ts';
+import { agentFlags } from './flags-agent.ts';
+import { isCommandName } from './flags-commands.ts';
+import type { CommandName } from './flags-commands.ts';
+import { configFlags } from './flags-config.ts';
+import { helpText } from './flags-help.ts';
+import { parseFlags } from './flags-parse.ts';
+import type { ParsedFlags } from './flags-parse.ts';
+import { readAgentFlags } from './flags-values-agent.ts';
+import type { AgentFlags } from './flags-values-agent.ts';
+import { kubernetesVersion, rawVersion, versionLine } from './flags-version.ts';
+
+export type LoadResult =
+  | {
+      readonly kind: 'run';
+      readonly config: KubeletConfig;
+      readonly flags: AgentFlags;
+      /** Worth one line each at start: deprecated flags, gates that will go, fields without effect yet. */
+      readonly warnings: readonly string[];
+      /** Files in --config-dir that are no drop-ins. */
+      readonly skippedFiles: readonly string[];
+    }
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'version'; readonly text: string }
+  | { readonly kind: 'command'; readonly name: CommandName; readonly args: readonly string[] }
+  | { readonly kind: 'error'; readonly errors: readonly ConfigError[] };
+
+export const allFlags = [...agentFlags, ...configFlags];
+
+/**
+ * Reads the command line (without program name), the files it names, and checks all of it. Never throws for what a user wrote.
+ * Order as upstream: defaults, --config, --config-dir, flags.
+ */
+export function loadKubeletConfig(argv: readonly string[], files: ConfigFiles): LoadResult {
+  const [first, ...rest] = argv;
+  if (first !== undefined && isCommandName(first)) return { kind: 'command', name: first, args: rest };
+  if (first === 'help') return { kind: 'help', text: helpText() };
+  const parsed = parseFlags(argv, allFlags);
+  const lineErrors = [...parsed.errors.map((message) => ({ message })), ...positionalErrors(parsed.positionals)];
+  if (parsed.values.get('help') === true && lineErrors.length === 0) return { kind: 'help', text: helpText() };
+  const version = parsed.values.get('version');
+  if (version === true && lineErrors.length === 0) return { kind: 'version', text: `${versionLine()}\n` };
+  if (version === 'raw' && lineErrors.length === 0) return { kind: 'version', text: `${rawVersion()}\n` };
+  return new Loading(parsed, files).run(lineErrors);
+}
+
+function positionalErrors(positionals: readonly string[]): ConfigError[] {
+  const [first] = positionals;
+  if (first === undefined) return [];
+  const hint = isCommandName(first) ? `; a command comes first: kubelet ${first} ...` : '; kubelet --help lists the commands';
+  return [{ message: `unknown command ${first}${hint}` }];
+}
+
+/** Paths in a file are relative to its folder. Upstream: pkg/kubelet/apis/config/helpers.go. */
+const pathFields = ['staticPodPath', 'authentication.x509.clientCAFile', 'tlsCertFile', 'tlsPrivateKeyFile', 'resolvConf', 'volumePluginDir', 'podLogsDir'];
+
+function resolvePaths(config: DefaultedKubeletConfiguration, file: string): DefaultedKubeletConfiguration {
+  let resolved: Readonly<Record<string, unknown>> = config;
+  for (const field of pathFields) {
+    const value = fieldAt(resolved, field);
+    if (typeof value === 'string' && value !== '' && !value.startsWith('/')) resolved = withField(resolved, field, path.join(path.dirname(file), value).replace(/(.)\/$/, '$1'));
+  }
+  return resolved as DefaultedKubeletConfiguration;
+}
+
+/** The first part of a path: `featureGates[Foo]` and `featureGates` are about the same field. */
+const stem = (fieldPath: string): string => fieldPath.split('[')[0] ?? fieldPath;
+
+/** Top-level fields that a sentence mentions. */
+const namedFields = (message: string): string[] => (message.match(/[a-z][A-Za-z]+/g) ?? []).filter((word) => Object.hasOwn(KubeletConfigurationSchema.fields, word));
+
+class Loading {
+  readonly #parsed: ParsedFlags;
+  readonly #files: ConfigFiles;
+  readonly #errors: ConfigError[] = [];
+  /** In the order they are merged. */
+  readonly #documents: ConfigFile[] = [];
+  #skipped: readonly string[] = [];
+
+  constructor(parsed: ParsedFlags, files: ConfigFiles) {
+    this.#parsed = parsed;
+    this.#files = files;
+  }
+
+  run(lineErrors: readonly ConfigError[]): LoadResult {
+    const { flags, errors: flagErrors } = readAgentFlags(this.#parsed, kubernetesVersion);
+    this.#errors.push(...lineErrors, ...flagErrors);
+    const merged = this.#merge(flags);
+    const fileGates = merged.featureGates ?? {};
+    const gateResult = computeFeatureGates({ ...fileGates, ...this.#flagGates() });
+    const config = this.#withFlags(this.#defaulted(merged, gateResult, flags), flags);
+    this.#judge(config, gateResult);
+    if (this.#errors.length > 0) return { kind: 'error', errors: this.#errors };
+    const warnings = [
+      ...this.#parsed.warnings,
+      ...gateResult.warnings.map(({ message }) => message),
+      ...computeParityWarnings(config, { fromFile: flags.configFile !== '', given: new Set(this.#parsed.values.keys()) }),
+    ];
+    return { kind: 'run', config: toKubeletConfig(config, gateResult.gates), flags, warnings, skippedFiles: this.#skipped };
+  }
+
+  /** The files laid over each other. With --config-dir alone, drop-ins lie over the old command line defaults, as upstream has it. */
+  #merge(flags: AgentFlags): KubeletConfiguration {
+    let base: Record<string, unknown> = {};
+    if (flags.configFile !== '') base = this.#read(flags.configFile);
+    if (flags.configDir === '') return this.#decode(base);
+    const dropIns = listDropIns(flags.configDir, this.#files);
+    this.#errors.push(...dropIns.errors);
+    this.#skipped = dropIns.skipped;
+    if (flags.configFile !== '') base = this.#baseOfDropIns(base, flags);
+    else base = { ...applyLegacyDefaults(applyDefaults({}, this.#gatesOf({}).gates.enabled)) };
+    for (const file of dropIns.files) base = mergePatch(base, this.#read(file)) as Record<string, unknown>;
+    return this.#decode(base);
+  }
+
+  /** Drop-ins are merged over a defaulted configuration: removing a field in one brings the default back. */
+  #baseOfDropIns(raw: Record<string, unknown>, flags: AgentFlags): Record<string, unknown> {
+    const given = this.#decode(raw);
+    const defaulted = applyDefaults(given, this.#gatesOf(given.featureGates ?? {}).gates.enabled);
+    return { ...resolvePaths(applyEvictionDefaults(defaulted), flags.configFile) };
+  }
+
+  #gatesOf(fileGates: Readonly<Record<string, boolean>>): GateResult {
+    return computeFeatureGates({ ...fileGates, ...this.#flagGates() });
+  }
+
+  #read(file: string): Record<string, unknown> {
+    const document = readConfigFile(file, this.#files);
+    this.#documents.push(document);
+    this.#errors.push(...document.errors);
+    return { ...document.raw };
+  }
+
+  /** Problems of each file were reported when it was read, with its line. */
+  #decode(raw: unknown): KubeletConfiguration {
+    return { ...decode(KubeletConfigurationSchema, raw).value, apiVersion: kubeletConfigApiVersion, kind: kubeletConfigKind };
+  }
+
+  #defaulted(merged: KubeletConfiguration, { gates }: GateResult, flags: AgentFlags): DefaultedKubeletConfiguration {
+    const defaulted = applyDefaults(merged, gates.enabled);
+    if (flags.configFile === '') return flags.configDir === '' ? applyLegacyDefaults(defaulted) : defaulted;
+    if (flags.configDir !== '') return defaulted;
+    return resolvePaths(applyEvictionDefaults(defaulted), flags.configFile);
+  }
+
+  #flagGates(): Record<string, boolean> {
+    return (this.#parsed.values.get('feature-gates') ?? {}) as Record<string, boolean>;
+  }
+
+  #withFlags(config: DefaultedKubeletConfiguration, flags: AgentFlags): DefaultedKubeletConfiguration {
+    let result: Readonly<Record<string, unknown>> = config;
+    for (const { name, field } of configFlags) {
+      const value = this.#parsed.values.get(name);
+      if (field === undefined || value === undefined) continue;
+      result = withField(result, field, field === 'featureGates' ? { ...config.featureGates, ...this.#flagGates() } : value);
+    }
+    if (flags.seccompDefault) result = withField(result, 'seccompDefault', true);
+    return result as DefaultedKubeletConfiguration;
+  }
+
+  #judge(config: DefaultedKubeletConfiguration, gateResult: GateResult): void {
+    // What could not be read is empty now; a second complaint about the same field would mislead.
+    const known = new Set(this.#errors.flatMap(({ path: field }) => (field === undefined || field === '' ? [] : [stem(field)])));
+    for (const { gate, message } of gateResult.errors) this.#blame(`featureGates[${gate}]`, message);
+    for (const problem of validateKubeletConfiguration(config, gateResult.gates)) {
+      if (!known.has(stem(problem.path))) this.#blame(problem.path, problem.message);
+    }
+  }
+
+  /** Reports a problem where its value comes from: the flag, else the last file that has the field. */
+  #blame(fieldPath: string, message: string): void {
+    const flag = configFlags.find(({ name, field }) => field === stem(fieldPath) && this.#parsed.values.has(name));
+    const gate = /^featureGates\[(.*)\]$/.exec(fieldPath)?.[1];
+    if (flag !== undefined && (gate === undefined || Object.hasOwn(this.#flagGates(), gate))) {
+      this.#errors.push({ flag: flag.name, path: fieldPath, message });
+      return;
+    }
+    // A rule between two fields may name the one that was left at its default; then the other one, which was written, is where to look.
+    for (const candidate of [fieldPath, ...namedFields(message)]) {
+      const document = this.#documents.findLast(({ raw }) => fieldAt(raw, stem(candidate)) !== undefined);
+      if (document === undefined) continue;
+      this.#errors.push({ ...errorAt(document.source, candidate, message), path: fieldPath });
+      return;
+    }
+    const file = this.#documents.at(0)?.source.file;
+    this.#errors.push({ ...(file === undefined ? {} : { file }), path: fieldPath, message });
+  }
+}

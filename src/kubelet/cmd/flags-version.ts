@@ -1,0 +1,22 @@
+/** The versions the program reports. */
+
+/** The Kubernetes version this agent stands for, where a program asks for the version of a kubelet. */
+export const kubernetesVersion = 'v1.36.0';
+/** The version of this project. */
+export const ownVersion = '0.1.0';
+
+/** The line of `kubelet --version`. Upstream: component-base/version/verflag. */
+export const versionLine = (version: string = kubernetesVersion): string => `Kubernetes ${version}`;
+
+/** All parts, in upstream's form of `--version=raw`, so that scripts that read it go on working. */
+export function rawVersion(version: string = kubernetesVersion): string {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
+  const parts = [
+    ['Major', major], ['Minor', minor], ['EmulationMajor', ''], ['EmulationMinor', ''], ['MinCompatibilityMajor', ''], ['MinCompatibilityMinor', ''],
+    ['GitVersion', version], ['GitCommit', ''], ['GitTreeState', ''], ['BuildDate', ''], ['GoVersion', ''], ['Compiler', 'node'], ['Platform', 'linux'],
+  ];
+  return `version.Info{${parts.map(([name, value]) => `${name}:${JSON.stringify(value)}`).join(', ')}}`;
+}
+
+/** What `kubelet version` prints for people. */
+export const versionText = (): string => `${versionLine()}\nKubelet-TS ${ownVersion}\n`;

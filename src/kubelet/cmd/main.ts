@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { errorKind, errorMessage } from '../../base/errors.ts';
+import { ApiClient, findSocket } from './cli/api-client.ts';
+import { parseCommandLine } from './cli/command-line.ts';
+import { agentCommands } from './cli/commands.ts';
+import { processTerminal } from './cli/process-terminal.ts';
+import { completionScript, isShell, shells } from './completion.ts';
+import { formatConfigError } from './config-error.ts';
+import { loadKubeletConfig } from './config-load.ts';
+import { commands, type CommandName } from './flags-commands.ts';
+import { commandHelpText } from './flags-help.ts';
+import { versionText } from './flags-version.ts';
+import type { AgentSettings } from './run-agent.ts';
+
+/** Exit code when the command line or the agent's own answer says that it cannot be done. */
+const FAILED = 1;
+
+async function main(argv: readonly string[]): Promise<number | undefined> {
+  // Whoever reads has enough, as in: kubelet logs web | head
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
+  const result = loadKubeletConfig(argv, {
+    readFile: (path) => readFileSync(path, 'utf8'),
+    listDir: (path) => readdirSync(path, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
+  });
+  switch (result.kind) {
+    case 'error':
+      for (const error of result.errors) process.stderr.write(`${formatConfigError(error)}\n`);
+      return FAILED;
+    case 'help':
+    case 'version':
+      process.stdout.write(result.text);
+      return 0;
+    case 'command':
+      return runCommand(result.name, result.args);
+    case 'run':
+      return runAgent(result);
+  }
+}
+
+async function runCommand(name: CommandName, args: readonly string[]): Promise<number> {
+  const spec = commands.find((candidate) => candidate.name === name);
+  if (spec === undefined) return FAILED;
+  const line = parseCommandLine(spec, args);
+  if (line.help) {
+    process.stdout.write(commandHelpText(spec));
+    return 0;
+  }
+  if (name === 'version') {
+    process.stdout.write(versionText());
+    return 0;
+  }
+  if (name === 'completion') return printCompletion(line.positionals[0] ?? '');
+  const socket = line.values['root-dir'] === undefined ? line.values['socket'] : `${line.values['root-dir']}/kubelet.sock`;
+  const client = new ApiClient(findSocket(socket, process.env));
+  return agentCommands[name](line, { client, terminal: processTerminal, nowMs: () => Date.now() });
+}
+
+function printCompletion(shell: string): number {
+  if (!isShell(shell)) {
+    process.stderr.write(`kubelet: completion is for ${shells.join(', ')}; as in: kubelet completion bash\n`);
+    return FAILED;
+  }
+  process.stdout.write(completionScript(shell));
+  return 0;
+}
+
+/** Runs until a signal says to leave. What runs in containers stays as it is. */
+async function runAgent(settings: AgentSettings): Promise<number> {
+  // Loaded only here, so that the commands start without what they do not need.
+  const { agentLog, startAgent } = await import('./run-agent.ts');
+  const log = agentLog(settings.config);
+  process.on('unhandledRejection', (reason) => log.error('a promise was rejected and nobody minded it; this is a bug of the agent', { error: stackOf(reason) }));
+  process.on('uncaughtException', (error) => {
+    log.error('uncaught exception; the agent leaves, containers stay, the next start takes them over', { error: stackOf(error) });
+    process.exit(255);
+  });
+  // The log's reader may go away, as when journald restarts; that is no reason to leave the node.
+  process.stderr.on('error', () => undefined);
+  const leave = firstSignal();
+  const agent = await Promise.race([startAgent(settings, log), leave.then(() => undefined)]);
+  const signal = await leave;
+  log.info('leaving the node; containers stay', { signal });
+  await agent?.stop();
+  return 0;
+}
+
+/** Resolves with the first signal to leave; the second ends the process at once. Before the agent has started there is nothing to put in order. */
+function firstSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(128 + constants.signals[signal]);
+        asked = true;
+        resolve(signal);
+      });
+    }
+  });
+}
+
+function stackOf(reason: unknown): string {
+  return reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+}
+
+try {
+  const exitCode = await main(process.argv.slice(2));
+  // A pipe takes what it has room for and the rest waits here, where process.exit would leave it: kubelet pods -o json | slow-reader
+  if (process.stdout.writableLength > 0) await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
+  process.exit(exitCode);
+} catch (error) {
+  const text = errorKind(error) === 'Internal' ? stackOf(error) : errorMessage(error);
+  process.stderr.write(`kubelet: ${text}\n`);
+  process.exit(FAILED);
+}

@@ -1,0 +1,159 @@
+import { loadCredentialProviders, type CredentialProvider } from '../features/images/credentials/provider-config.ts';
+import { createHealthApp } from '../features/server/health-app.ts';
+import { createLocalApi } from '../features/server/local-api.ts';
+import { createReadOnlyApp } from '../features/server/read-only-app.ts';
+import { createManifestServer, readManifestToken } from '../features/pod-config/manifest-server.ts';
+import { listenTcp, listenUnix, type Listening } from '../adapters/http-listen.ts';
+import { takeInstanceLock } from '../adapters/instance-lock.ts';
+import { systemdNotify, watchdogPeriodMs } from '../adapters/systemd-notify.ts';
+import { createPinoLog } from '../adapters/pino-log.ts';
+import { KubeletError, errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { KubeletConfig } from '../model/config/kubelet-config.ts';
+import { hostProblems } from '../model/config/validate.ts';
+import { composeKubelet, type Kubelet } from './compose.ts';
+import { openRecords } from './compose-records.ts';
+import type { ComposeSettings } from './compose-sources.ts';
+import { composeWorld, type RealWorld } from './compose-world.ts';
+import type { AgentFlags } from './flags-values-agent.ts';
+import { inBackground } from '../loop/pod-syncer.ts';
+import { healthChecks, localSources } from './local-sources.ts';
+import { orRefuse } from './or-refuse.ts';
+
+export interface AgentSettings {
+  config: KubeletConfig;
+  flags: AgentFlags;
+  warnings: readonly string[];
+}
+
+export interface RunningAgent {
+  log: Logger;
+  stop(): Promise<void>;
+}
+
+export function agentLog(config: KubeletConfig): Logger {
+  const write = (line: string): void => void process.stderr.write(line);
+  return createPinoLog({ format: config.logging.format, verbosity: config.logging.verbosity, write, nowMs: () => Date.now(), pid: process.pid });
+}
+
+/** Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another agent's, the host is unfit. */
+export async function startAgent({ config, flags, warnings }: AgentSettings, log: Logger): Promise<RunningAgent> {
+  for (const warning of warnings) log.warn(warning);
+  const lock = await takeInstanceLock(flags.rootDir);
+  const world = await composeWorld({ config, flags, log });
+  refuseUnfitHost(config, world);
+  const token = flags.manifestServerAddress === '' ? undefined : await readManifestToken(world.files, flags.manifestServerTokenFile);
+  const settings: ComposeSettings = {
+    config,
+    rootDir: flags.rootDir,
+    manifestServer: token !== undefined,
+    containerGc: { minAgeMs: flags.minimumContainerTtlMs, maxPerContainer: flags.maxDeadContainersPerContainer, maxTotal: flags.maxDeadContainers },
+    credentialProviders: await credentialProviders(flags, world),
+    credentialProviderBinDir: flags.imageCredentialProviderBinDir,
+  };
+  const records = await orRefuse(`the root directory ${flags.rootDir} cannot be used`, openRecords(flags.rootDir, world));
+  const kubelet = composeKubelet(settings, world, records);
+  await orRefuse('the agent cannot work on this machine', kubelet.start());
+  const servers = new Servers(log);
+  await openServers(servers, kubelet, { config, flags });
+  if (token !== undefined) serveManifests(servers, kubelet, { address: flags.manifestServerAddress, token });
+  systemdNotify('READY=1', process.env);
+  const watchdog = startWatchdog(kubelet);
+  log.info('agent is running', { node: world.machine.nodeName, rootDir: flags.rootDir, listening: servers.addresses() });
+  const leave = async (): Promise<void> => {
+    systemdNotify('STOPPING=1', process.env);
+    await watchdog?.stop();
+    await servers.close();
+    await kubelet.stop();
+    world.close();
+    lock.release();
+  };
+  let leaving: Promise<void> | undefined;
+  return { log, stop: () => (leaving ??= leave()) };
+}
+
+/** Credential provider plugins are configured for the whole life of the agent; a mistake there is better known now than at the first pull. */
+async function credentialProviders(flags: AgentFlags, world: RealWorld): Promise<readonly CredentialProvider[]> {
+  if (flags.imageCredentialProviderConfig === '') return [];
+  const { providers, errors } = await loadCredentialProviders(world.files, flags.imageCredentialProviderConfig, flags.imageCredentialProviderBinDir);
+  if (errors.length > 0) throw new KubeletError('Invalid', errors.join('\n'));
+  return providers;
+}
+
+function refuseUnfitHost(config: KubeletConfig, world: RealWorld): void {
+  const [problem] = hostProblems(config.versioned, { cgroupVersion: world.cgroups.version });
+  if (problem !== undefined) throw new KubeletError('Invalid', problem.message);
+}
+
+/** The servers of the agent. One that cannot listen is said and does no harm to pods. */
+class Servers {
+  readonly #log: Logger;
+  readonly #listening: Listening[] = [];
+  #closed = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  async open(listen: Promise<Listening>): Promise<void> {
+    try {
+      const listening = await listen;
+      if (this.#closed) await listening.close();
+      else this.#listening.push(listening);
+    } catch (error) {
+      this.#log.error('a server of the agent cannot listen; pods are not affected', { error: errorMessage(error) });
+    }
+  }
+
+  addresses(): string[] {
+    return this.#listening.map((each) => each.address);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#listening.map((each) => each.close()));
+  }
+}
+
+async function openServers(servers: Servers, kubelet: Kubelet, { config, flags }: Pick<AgentSettings, 'config' | 'flags'>): Promise<void> {
+  const { healthzPort, healthzBindAddress, enabled, readOnlyPort, address } = config.server;
+  const sources = localSources(kubelet);
+  await Promise.all([
+    flags.cliSocket === '' ? undefined : servers.open(listenUnix(createLocalApi(sources), flags.cliSocket)),
+    enabled && readOnlyPort > 0 ? servers.open(listenTcp(createReadOnlyApp(sources), address, readOnlyPort)) : undefined,
+    healthzPort > 0 ? servers.open(listenTcp(createHealthApp(healthChecks(kubelet)), healthzBindAddress, healthzPort)) : undefined,
+  ]);
+}
+
+/** Takes manifests only once those accepted earlier are known: a list without them would end their pods. */
+function serveManifests(servers: Servers, kubelet: Kubelet, { address, token }: { address: string; token: string }): void {
+  const { log } = kubelet.world;
+  const [host, port] = splitAddress(address);
+  const serve = async (): Promise<void> => {
+    const manifests = await kubelet.sources.accepted();
+    if (manifests !== undefined) await servers.open(listenTcp(createManifestServer({ manifests, token: () => token, log }), host, port));
+  };
+  inBackground(log, 'opening the manifest server', serve());
+}
+
+function splitAddress(address: string): [string, number] {
+  const colon = address.lastIndexOf(':');
+  return [address.slice(0, colon).replace(/^\[|\]$/g, ''), Number(address.slice(colon + 1))];
+}
+
+/** Signs of life for systemd, only while the checks pass (upstream: watchdog/). */
+function startWatchdog(kubelet: Kubelet): { stop(): Promise<void> } | undefined {
+  const periodMs = watchdogPeriodMs(process.env, process.pid);
+  if (periodMs === undefined) return undefined;
+  const { clock, random, log } = kubelet.world;
+  const checks = healthChecks(kubelet);
+  const pass = (): void => {
+    const failed = Object.entries(checks).flatMap(([name, check]) => (check() === undefined ? [] : [name]));
+    if (failed.length === 0) systemdNotify('WATCHDOG=1', process.env);
+    else log.error('not telling systemd that all is well, because it is not', { failed });
+  };
+  const loop = createLoop({ name: 'watchdog', clock, random, log, periodMs, pass });
+  loop.start();
+  return loop;
+}

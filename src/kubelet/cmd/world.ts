@@ -1,0 +1,51 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { Cgroups } from '../ports/cgroups.ts';
+import type { HostFiles } from '../ports/host-files.ts';
+import type { ImageRuntime } from '../ports/images.ts';
+import type { LogFiles } from '../ports/log-files.ts';
+import type { Mounts } from '../ports/mounts.ts';
+import type { NetDial } from '../ports/net-dial.ts';
+import type { Processes } from '../ports/processes.ts';
+import type { ContainerRuntime, RuntimeEventSource } from '../ports/runtime.ts';
+
+/** Facts of the machine, read once at start. */
+export interface MachineFacts {
+  nodeName: string;
+  cores: number;
+  memoryBytes: number;
+  swapBytes: number;
+  hugePageSizes: readonly string[];
+  hugePageSizesBytes: readonly number[];
+  thermalThrottlePaths: readonly string[];
+  selinuxEnabled: boolean;
+  /** Where the process was started, and whose home it has: registry credentials may lie there. */
+  workingDir: string;
+  homeDir: string;
+  /** Primary family first. */
+  addresses: readonly string[];
+}
+
+/** Everything outside the agent. Production and simulation differ in nothing but this. */
+export interface World {
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  runtime: ContainerRuntime;
+  images: ImageRuntime;
+  /** In order of preference. */
+  eventSources: readonly RuntimeEventSource[];
+  files: HostFiles;
+  /** The same for paths chosen by others, where a call may hang on a dead mount. */
+  guardedFiles: HostFiles;
+  mounts: Mounts;
+  cgroups: Cgroups;
+  dial: NetDial;
+  processes: Processes;
+  logFiles: LogFiles;
+  disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
+  machine: MachineFacts;
+  /** `containerd`: the scheme of container ids in statuses. */
+  runtimeName: string;
+}

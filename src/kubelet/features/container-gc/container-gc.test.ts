@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { podUid } from '../../model/ids.ts';
+import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
+import { buildContainerConfig, buildSandboxConfig, runPod } from '../../ports/testing/runtime-builders.ts';
+import { ContainerGc } from './container-gc.ts';
+import { selectContainers, selectSandboxes, type GcContainer, type PodFate } from './gc-select.ts';
+
+const policy = { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 };
+
+function world(fate: PodFate = 'kept') {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock, images: ['i:1'], latencies: { runSandbox: 0, createContainer: 0, startContainer: 0, stopSandbox: 0, removeSandbox: 20, removeContainer: 20 } });
+  const said: string[] = [];
+  const state = { fate, ready: true };
+  const gc = new ContainerGc({
+    ...{ runtime, policy, fateOf: () => state.fate, sourcesReady: () => state.ready, world: { clock, random: seededRandom(1), log: recordingLog() } },
+    logs: {
+      removeContainer: async (_pod, { name, attempt }) => void said.push(`log ${name}#${attempt}`),
+      removePod: async (uid) => void said.push(`logs of ${uid}`),
+      sweep: async () => void said.push('sweep'),
+      sweepAttempts: async () => undefined,
+    },
+    cache: { noteContainerRemoved: () => void said.push('container gone'), noteSandboxRemoved: () => void said.push('sandbox gone') },
+    events: { nodeEvent: (_type, reason, message) => void said.push(`${reason}: ${message}`) },
+  });
+  const pod = async (attempts: number): Promise<void> => {
+    runtime.behaviour('c', (container) => ({ exitAfterMs: container.attempt < attempts - 1 ? 1 : 1_000_000 }));
+    const { sandbox } = await runPod(runtime, { uid: 'p' }, []);
+    assert.ok(sandbox);
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const id = await runtime.createContainer(sandbox, buildContainerConfig({ uid: 'p' }, { name: 'c', image: 'i:1', attempt }), buildSandboxConfig({ uid: 'p' }));
+      await runtime.startContainer(id);
+      await clock.advance(10);
+    }
+  };
+  const run = async (work: Promise<void>): Promise<void> => {
+    await clock.advance(1000);
+    await work;
+  };
+  return { clock, runtime, said, gc, state, pod, run };
+}
+
+describe('container collection', () => {
+  it('keeps what runs and the newest dead container of each name', async () => {
+    const { gc, pod, run, runtime, said } = world();
+    await pod(4);
+    await run(gc.collect());
+    assert.deepEqual(runtime.containers('p').map(({ config, state }) => `${config.attempt} ${state}`), ['2 exited', '3 running']);
+    assert.deepEqual(said.filter((line) => line.startsWith('log ')), ['log c#0', 'log c#1']);
+  });
+
+  it('takes nothing for removed before every source has spoken', async () => {
+    const { gc, pod, run, runtime, state, said } = world('removed');
+    state.ready = false;
+    await pod(2);
+    await run(gc.collect());
+    assert.deepEqual([runtime.containers('p').length, said], [2, []]);
+  });
+
+  it('asks anew whether every source has spoken: the runtime may have gone away while it was listing', async () => {
+    const { gc, pod, run, runtime, state } = world('removed');
+    await pod(2);
+    const work = gc.collect();
+    state.ready = false;
+    await run(work);
+    assert.equal(runtime.containers('p').length, 2);
+  });
+
+  it('clears a finished pod at once, its containers side by side, and leaves what runs', async () => {
+    const { gc, pod, clock, runtime, said } = world('removed');
+    await pod(4);
+    runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });
+    const startMs = clock.monotonicMs();
+    let tookMs = 0;
+    const work = gc.collectPod(podUid('p')).then(() => {
+      tookMs = clock.monotonicMs() - startMs;
+    });
+    await clock.advance(1000);
+    await work;
+    assert.deepEqual([runtime.containers('p').length, runtime.sandboxes('p').length, tookMs, said.at(-1)], [0, 0, 40, 'logs of p']);
+  });
+
+  it('goes on after a failure, says it once, and tries again', async () => {
+    const { gc, pod, clock, runtime, said } = world();
+    await pod(4);
+    runtime.fail('removeContainer', { kind: 'Internal', message: 'busy', times: 3 });
+    gc.start();
+    await clock.advance(200_000);
+    await gc.stop();
+    assert.equal(runtime.containers('p').length, 2);
+    assert.equal(said.filter((line) => line.startsWith('ContainerGCFailed')).length, 2, 'two different complaints');
+  });
+
+  it('never removes what runs, what is busy, or the newest dead one of a pod that stays', () => {
+    const container = fc.record({ podUid: fc.constantFrom('kept', 'removed', 'busy'), name: fc.constantFrom('a', 'b'), state: fc.constantFrom('created' as const, 'running' as const, 'exited' as const, 'unknown' as const), createdAtMs: fc.nat(50) });
+    fc.assert(fc.property(fc.array(container, { maxLength: 20 }), (facts) => {
+      const containers = facts.map((fact, index): GcContainer => ({ ...fact, id: `c${index}`, attempt: index, sandboxId: `s-${fact.podUid}` }));
+      const state = { containers, sandboxes: [], fateOf: (uid: string) => uid as PodFate };
+      const victims = new Set(selectContainers(state, policy, 100));
+      for (const one of containers) {
+        const dead = containers.filter((other) => other.podUid === one.podUid && other.name === one.name && other.state !== 'running');
+        if (one.state === 'running' || one.podUid === 'busy') assert.ok(!victims.has(one));
+        else if (one.podUid === 'removed') assert.ok(victims.has(one));
+        else assert.equal(dead.filter((other) => !victims.has(other)).length, 1);
+      }
+    }));
+  });
+
+  it('keeps the newest sandbox of a pod, ready ones and those with containers', () => {
+    const sandbox = (id: string, pod: string, createdAtMs: number, ready = false) => ({ id, podUid: pod, createdAtMs, ready });
+    const sandboxes = [sandbox('old', 'kept', 1), sandbox('used', 'kept', 2), sandbox('new', 'kept', 3), sandbox('x', 'removed', 1), sandbox('y', 'removed', 2, true), sandbox('z', 'busy', 1), sandbox('w', 'busy', 2)];
+    const containers: GcContainer[] = [{ id: 'c', podUid: 'kept', name: 'a', attempt: 0, sandboxId: 'used', state: 'exited', createdAtMs: 1 }];
+    assert.deepEqual(selectSandboxes({ containers, sandboxes, fateOf: (uid) => uid as PodFate }, new Set()).map(({ id }) => id), ['old', 'x']);
+  });
+
+  it('shares a node-wide limit fairly before it goes by age', () => {
+    const unit = (name: string, count: number, from: number): GcContainer[] => Array.from({ length: count }, (_, index) => ({ id: `${name}${index}`, podUid: name, name, attempt: index, sandboxId: 's', state: 'exited', createdAtMs: from + index }));
+    const containers = [...unit('a', 4, 10), ...unit('b', 1, 0)];
+    const removed = selectContainers({ containers, sandboxes: [], fateOf: () => 'kept' }, { ...policy, maxPerContainer: -1, maxTotal: 3 }, 100).map(({ id }) => id);
+    assert.deepEqual(removed, ['a0', 'a1', 'a2']);
+  });
+});

@@ -1,0 +1,192 @@
+import { nodeEvents } from '../../../api/reasons.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, ignoreNotFound, KubeletError } from '../../../base/errors.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import type { ContainerRuntime, Listed, ListedSandbox } from '../../ports/runtime.ts';
+import { selectContainers, selectSandboxes, type GcPolicy, type GcState, type PodFate } from './gc-select.ts';
+
+/** Upstream: ContainerGCPeriod. */
+export const CONTAINER_GC_PERIOD_MS = 60_000;
+/** Removals at the same time: enough to be quick after a node full of jobs, not so many that a pod waiting to start feels it. */
+const PARALLEL_REMOVALS = 4;
+/** What is unknown is stopped before it is removed, with the least grace upstream gives. */
+const UNKNOWN_GRACE_MS = 2000;
+/** Leftover attempts of logs are rare, and looking costs a directory listing per container. */
+const LOG_SWEEP_EVERY = 10;
+
+export interface PodNames {
+  uid: string;
+  name: string;
+  namespace: string;
+}
+
+/** The logs of what is removed (features/container-logs). None of these rejects. */
+export interface PodLogs {
+  removeContainer(pod: PodNames, container: { id: string; name: string; attempt: number }): Promise<void>;
+  removePod(uid: string, names: PodNames | undefined, containers: readonly { id: string; name: string; attempt: number }[]): Promise<void>;
+  sweep(isGone: (uid: string) => boolean, isRunning: (containerId: string) => boolean): Promise<void>;
+  sweepAttempts(pod: PodNames, containerNames: readonly string[], attemptsOf: (container: string) => ReadonlySet<number>): Promise<void>;
+}
+
+/** Is told at once what is gone, so that nothing waits for a relist. */
+export interface RemovalListener {
+  noteContainerRemoved(uid: PodUid, id: ContainerId): void;
+  noteSandboxRemoved(uid: PodUid, id: SandboxId): void;
+}
+
+export interface ContainerGcParts {
+  runtime: Pick<ContainerRuntime, 'listContainers' | 'listSandboxes' | 'removeContainer' | 'stopContainer' | 'stopSandbox' | 'removeSandbox'>;
+  policy: GcPolicy;
+  fateOf: (podUid: string) => PodFate;
+  /** Before every source has spoken, no pod counts as removed. */
+  sourcesReady: () => boolean;
+  logs: PodLogs;
+  cache: RemovalListener;
+  events: { nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void };
+  world: { clock: Clock; random: Random; log: Logger };
+}
+
+/**
+ * Removes dead containers and sandboxes, and the logs that go with them.
+ * 1. Nothing that runs, and nothing of a pod that is being synced, is touched.
+ * 2. What is gone already counts as removed.
+ * 3. A pass goes on after a failure; the failures come out as one error.
+ * 4. Passes do not overlap; `collectPod` may run beside one: removing twice does no harm.
+ */
+export class ContainerGc {
+  readonly #parts: ContainerGcParts;
+  readonly #loop: Loop;
+  #passes = 0;
+  #complaint = '';
+
+  constructor(parts: ContainerGcParts) {
+    this.#parts = parts;
+    this.#loop = createLoop({ name: 'container-gc', ...parts.world, periodMs: CONTAINER_GC_PERIOD_MS, pass: () => this.#pass() });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** One pass over the node. Rejects with what could not be removed. */
+  async collect(): Promise<void> {
+    const { runtime, policy, world, logs } = this.#parts;
+    const ready = this.#parts.sourcesReady();
+    const fateOf = (uid: string): PodFate => {
+      // Not made by an agent: somebody else's to remove.
+      if (uid === '') return 'busy';
+      const fate = this.#parts.fateOf(uid);
+      return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
+    };
+    const [containers, sandboxes] = await Promise.all([runtime.listContainers(), runtime.listSandboxes()]);
+    const state: GcState = { containers: containers.map(asGcContainer), sandboxes, fateOf };
+    const victims = new Set(selectContainers(state, policy, world.clock.nowMs()).map(({ id }) => id));
+    const errors: string[] = [];
+    const removed = await this.#removeContainers(containers.filter(({ id }) => victims.has(id)), errors);
+    const dead = new Set(selectSandboxes(state, removed).map(({ id }) => id));
+    await this.#removeSandboxes(sandboxes.filter(({ id }) => dead.has(id)), errors);
+    if (ready) await logs.sweep((uid) => fateOf(uid) === 'removed', (id) => containers.some((container) => container.id === id && container.state !== 'exited'));
+    if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers, fateOf);
+    if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
+  }
+
+  /**
+   * All that is left of a pod that is finished and that nobody wants any more, at once: containers side by side, then sandboxes, then logs.
+   * Rejects when something stays; the next pass tries again. What still runs is left alone.
+   */
+  async collectPod(uid: PodUid, pod?: PodNames): Promise<void> {
+    const { runtime, logs } = this.#parts;
+    const [containers, sandboxes] = await Promise.all([runtime.listContainers({ podUid: uid }), runtime.listSandboxes({ podUid: uid })]);
+    const errors: string[] = [];
+    const removed = await this.#removeContainers(containers.filter(({ state }) => state !== 'running'), errors, { keepLogs: true });
+    const inUse = new Set(containers.filter(({ id }) => !removed.has(id)).map(({ sandboxId }) => sandboxId));
+    await this.#removeSandboxes(sandboxes.filter(({ id, ready }) => !ready && !inUse.has(id)), errors);
+    if (inUse.size === 0) await logs.removePod(uid, pod ?? namesOf(uid, containers, sandboxes), containers);
+    if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
+  }
+
+  async #pass(): Promise<void> {
+    const { world, events } = this.#parts;
+    try {
+      await this.collect();
+      if (this.#complaint !== '') world.log.info('Container garbage collection succeeded');
+      this.#complaint = '';
+    } catch (error) {
+      const message = errorMessage(error);
+      if (message === this.#complaint) return;
+      this.#complaint = message;
+      world.log.error('Container garbage collection failed', { error: message });
+      events.nodeEvent('Warning', nodeEvents.containerGCFailed, message);
+    }
+  }
+
+  /** Returns the ids of those that are gone now. */
+  async #removeContainers(victims: readonly Listed[], errors: string[], options: { keepLogs?: boolean } = {}): Promise<Set<string>> {
+    const { runtime, cache, logs } = this.#parts;
+    const removed = new Set<string>();
+    await inParallel(victims, async (container) => {
+      const { id, podUid, name, attempt, state } = container;
+      try {
+        if (state === 'unknown') await ignoreNotFound(runtime.stopContainer(id, UNKNOWN_GRACE_MS));
+        await ignoreNotFound(runtime.removeContainer(id));
+        removed.add(id);
+        cache.noteContainerRemoved(podUid, id);
+        if (options.keepLogs !== true) await logs.removeContainer({ uid: podUid, name: container.podName, namespace: container.podNamespace }, { id, name, attempt });
+      } catch (error) {
+        errors.push(`failed to remove container ${name} of pod ${container.podNamespace}/${container.podName}: ${errorMessage(error)}`);
+      }
+    });
+    return removed;
+  }
+
+  /** A sandbox that ended by itself still holds its network until it is stopped (upstream: removeSandbox). */
+  async #removeSandboxes(victims: readonly ListedSandbox[], errors: string[]): Promise<void> {
+    const { runtime, cache } = this.#parts;
+    await inParallel(victims, async ({ id, podUid, podName, podNamespace }) => {
+      try {
+        await ignoreNotFound(runtime.stopSandbox(id));
+        await ignoreNotFound(runtime.removeSandbox(id));
+        cache.noteSandboxRemoved(podUid, id);
+      } catch (error) {
+        errors.push(`failed to remove sandbox of pod ${podNamespace}/${podName}: ${errorMessage(error)}`);
+      }
+    });
+  }
+
+  async #sweepAttempts(containers: readonly Listed[], fateOf: (uid: string) => PodFate): Promise<void> {
+    const pods = new Map<string, { names: PodNames; attempts: Map<string, Set<number>> }>();
+    for (const { podUid, podName, podNamespace, name, attempt } of containers) {
+      const pod = pods.get(podUid) ?? { names: { uid: podUid, name: podName, namespace: podNamespace }, attempts: new Map<string, Set<number>>() };
+      pods.set(podUid, pod);
+      pod.attempts.set(name, (pod.attempts.get(name) ?? new Set()).add(attempt));
+    }
+    for (const { names, attempts } of pods.values()) {
+      if (fateOf(names.uid) !== 'kept') continue;
+      await this.#parts.logs.sweepAttempts(names, [...attempts.keys()], (container) => attempts.get(container) ?? new Set());
+    }
+  }
+}
+
+function asGcContainer({ id, podUid, name, attempt, sandboxId, state, createdAtMs }: Listed): GcState['containers'][number] {
+  return { id, podUid, name, attempt, sandboxId, state, createdAtMs };
+}
+
+function namesOf(uid: PodUid, containers: readonly Listed[], sandboxes: readonly ListedSandbox[]): PodNames | undefined {
+  const some = sandboxes[0] ?? containers[0];
+  return some === undefined || some.podName === '' ? undefined : { uid, name: some.podName, namespace: some.podNamespace };
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL_REMOVALS, items.length) }, worker));
+}

@@ -1,0 +1,94 @@
+/** What may be thrown away of what the runtime keeps of ended containers and pods (upstream: kuberuntime/kuberuntime_gc.go). */
+
+export interface GcContainer {
+  id: string;
+  podUid: string;
+  name: string;
+  attempt: number;
+  sandboxId: string;
+  state: 'created' | 'running' | 'exited' | 'unknown';
+  /** Wall ms. */
+  createdAtMs: number;
+}
+
+export interface GcSandbox {
+  id: string;
+  podUid: string;
+  ready: boolean;
+  createdAtMs: number;
+}
+
+export interface GcPolicy {
+  /** --minimum-container-ttl-duration. */
+  minAgeMs: number;
+  /** --maximum-dead-containers-per-container; negative for no limit. */
+  maxPerContainer: number;
+  /** --maximum-dead-containers, node-wide; negative for no limit. */
+  maxTotal: number;
+}
+
+/** What is to become of a pod's remains. `removed`: all of it goes. `busy`: somebody is starting or stopping things of it just now. */
+export type PodFate = 'kept' | 'removed' | 'busy';
+
+export interface GcState {
+  containers: readonly GcContainer[];
+  sandboxes: readonly GcSandbox[];
+  fateOf: (podUid: string) => PodFate;
+}
+
+/** Containers to remove, oldest first. Nothing that runs; of pods that stay, never the newest dead one of a name unless the node-wide limit asks for it. */
+export function selectContainers({ containers, fateOf }: GcState, policy: GcPolicy, nowMs: number): GcContainer[] {
+  const victims = new Set<GcContainer>();
+  const units = new Map<string, GcContainer[]>();
+  for (const container of containers) {
+    const fate = fateOf(container.podUid);
+    if (container.state === 'running' || fate === 'busy') continue;
+    if (fate === 'removed') {
+      victims.add(container);
+      continue;
+    }
+    if (nowMs - container.createdAtMs < policy.minAgeMs) continue;
+    const key = `${container.podUid}/${container.name}`;
+    units.set(key, [...(units.get(key) ?? []), container]);
+  }
+  const kept = [...units.values()].map((unit) => keepNewest(unit, policy.maxPerContainer, victims));
+  enforceTotal(kept, policy.maxTotal, victims);
+  return [...victims].sort((left, right) => left.createdAtMs - right.createdAtMs);
+}
+
+/** Fair shares first, at least one each; what is still too much goes by age (upstream: evictContainers). */
+function enforceTotal(units: GcContainer[][], maxTotal: number, victims: Set<GcContainer>): void {
+  const count = (): number => units.reduce((sum, unit) => sum + unit.length, 0);
+  if (maxTotal < 0 || count() <= maxTotal) return;
+  const share = Math.max(1, Math.floor(maxTotal / units.length));
+  const shared = units.map((unit) => keepNewest(unit, share, victims));
+  keepNewest(shared.flat(), maxTotal, victims);
+}
+
+/** Returns those that stay; a negative limit keeps all. One that is about to be started is no leftover. */
+function keepNewest(unit: readonly GcContainer[], limit: number, victims: Set<GcContainer>): GcContainer[] {
+  if (limit < 0) return [...unit];
+  const sorted = [...unit].sort(newestFirst);
+  for (const [index, container] of sorted.entries()) if (index >= limit && !(container.state === 'created' && index === 0)) victims.add(container);
+  return sorted.slice(0, limit);
+}
+
+/**
+ * Sandboxes to remove: not ready, without containers, and not the newest of their pod, from which its status is read; all such of removed pods.
+ * `gone` are containers that are about to be removed.
+ */
+export function selectSandboxes({ containers, sandboxes, fateOf }: GcState, gone: ReadonlySet<string>): GcSandbox[] {
+  const inUse = new Set(containers.filter(({ id }) => !gone.has(id)).map(({ sandboxId }) => sandboxId));
+  const byPod = new Map<string, GcSandbox[]>();
+  for (const sandbox of sandboxes) byPod.set(sandbox.podUid, [...(byPod.get(sandbox.podUid) ?? []), sandbox]);
+  return [...byPod].flatMap(([podUid, ofPod]) => {
+    const fate = fateOf(podUid);
+    if (fate === 'busy') return [];
+    const candidates = fate === 'removed' ? ofPod : [...ofPod].sort(newestFirst).slice(1);
+    return candidates.filter(({ id, ready }) => !ready && !inUse.has(id));
+  });
+}
+
+function newestFirst(left: { createdAtMs: number; id: string; attempt?: number }, right: { createdAtMs: number; id: string; attempt?: number }): number {
+  return right.createdAtMs - left.createdAtMs || (right.attempt ?? 0) - (left.attempt ?? 0) || (left.id < right.id ? 1 : -1);
+}

@@ -1,0 +1,54 @@
+/** Where logs lie (upstream: kuberuntime/helpers.go, legacy.go). */
+
+export const CONTAINER_LINKS_DIR = '/var/log/containers';
+const LONGEST_NAME_BYTES = 255;
+const SUFFIX = '.log';
+
+export interface PodNames {
+  uid: string;
+  name: string;
+  namespace: string;
+}
+
+/** `<podLogsDir>/NAMESPACE_NAME_UID`. */
+export function podLogDirectory(podLogsDir: string, { namespace, name, uid }: PodNames): string {
+  return `${podLogsDir}/${namespace}_${name}_${uid}`;
+}
+
+/** `<pod's directory>/CONTAINER/ATTEMPT.log`. */
+export function containerLogPath(podLogsDir: string, pod: PodNames, container: { name: string; attempt: number }): string {
+  return `${podLogDirectory(podLogsDir, pod)}/${container.name}/${container.attempt}${SUFFIX}`;
+}
+
+/** The uid at the end of a pod's log directory name; undefined for what is no pod's, such as lost+found. */
+export function podUidOfLogDirectory(directoryName: string): string | undefined {
+  return /^[^_]+_[^_]+_([^_]+)$/.exec(directoryName)?.[1];
+}
+
+/** `POD_NAMESPACE_CONTAINER-ID.log`, cut to what a file name may have; cutting takes from the id, as upstream does. */
+export function logLinkName(pod: Pick<PodNames, 'name' | 'namespace'>, containerName: string, containerId: string): string {
+  return `${pod.name}_${pod.namespace}_${containerName}-${containerId}`.slice(0, LONGEST_NAME_BYTES - SUFFIX.length) + SUFFIX;
+}
+
+/** The container's id in a link's name; undefined when cutting left too little of it to be one. */
+export function containerIdOfLink(linkName: string): string | undefined {
+  return /-([0-9a-zA-Z]{6,})\.log$/.exec(linkName)?.[1];
+}
+
+export interface LogFileName {
+  attempt: number;
+  /** `YYYYMMDD-HHMMSS` of a rotated file; undefined for the one being written. */
+  rotatedAt: string | undefined;
+  compressed: boolean;
+  /** Left behind half-written. */
+  temporary: boolean;
+}
+
+/** Takes apart `3.log`, `3.log.20260131-150405`, with `.gz` or `.tmp`; undefined for what is none of ours. */
+export function parseLogFileName(name: string): LogFileName | undefined {
+  const match = /^(\d+)\.log(?:\.(\d{8}-\d{6}))?(\.gz)?(\.tmp)?$/.exec(name);
+  if (match === null) return undefined;
+  const [, attempt, rotatedAt, gz, tmp] = match;
+  if (rotatedAt === undefined && (gz !== undefined || tmp !== undefined)) return undefined;
+  return { attempt: Number(attempt), rotatedAt, compressed: gz !== undefined, temporary: tmp !== undefined };
+}

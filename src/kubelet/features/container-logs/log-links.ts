@@ -1,0 +1,45 @@
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import { CONTAINER_LINKS_DIR, logLinkName, type PodNames } from './log-layout.ts';
+
+/** Links in /var/log/containers, by which log shippers find the logs of all containers of a node. */
+export class LogLinks {
+  readonly #files: HostFiles;
+  readonly #log: Logger;
+  readonly #directory: string;
+
+  constructor(options: { files: HostFiles; log: Logger; directory?: string }) {
+    this.#files = options.files;
+    this.#log = options.log;
+    this.#directory = options.directory ?? CONTAINER_LINKS_DIR;
+  }
+
+  /** Of a container that has just started. Never rejects: a container runs without its link. */
+  async link(pod: Pick<PodNames, 'name' | 'namespace'>, status: Pick<ContainerRuntimeStatus, 'id' | 'name' | 'logPath'>): Promise<void> {
+    const path = `${this.#directory}/${logLinkName(pod, status.name, status.id)}`;
+    try {
+      // A runtime that logs elsewhere (journald) leaves no file to point to.
+      if (status.logPath === '' || (await this.#files.lstat(status.logPath)) === undefined) return;
+      await this.#symlink(status.logPath, path);
+    } catch (error) {
+      this.#log.warn('could not link the log of a container', { path, logPath: status.logPath, error: errorMessage(error) });
+    }
+  }
+
+  async #symlink(target: string, path: string): Promise<void> {
+    try {
+      await this.#files.symlink(target, path);
+    } catch (error) {
+      if (isKind(error, 'NotFound')) {
+        await this.#files.makeDirectory(this.#directory, 0o755);
+        await this.#files.symlink(target, path);
+      } else if (!isKind(error, 'AlreadyExists') || (await this.#files.lstat(path))?.type !== 'symlink') throw error;
+      else if ((await this.#files.readLink(path)) !== target) {
+        await this.#files.remove(path);
+        await this.#files.symlink(target, path);
+      }
+    }
+  }
+}

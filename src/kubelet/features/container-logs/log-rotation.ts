@@ -1,0 +1,192 @@
+import path from 'node:path/posix';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ContainerId } from '../../model/ids.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { parseLogFileName } from './log-layout.ts';
+import { computeNextCheckMs, planRotation, selectOverBudget, type RotationPolicy } from './rotation-select.ts';
+
+/** A container that writes a log now. */
+export interface WritingContainer {
+  id: ContainerId;
+  logPath: string;
+}
+
+export interface LogRotationParts {
+  runtime: Pick<ContainerRuntime, 'reopenContainerLog'>;
+  files: HostFiles;
+  /** From what is known already; asking the runtime each time would cost more than the rotation. */
+  running: () => Iterable<WritingContainer>;
+  policy: RotationPolicy;
+  /** containerLogMonitorInterval. */
+  intervalMs: number;
+  /** containerLogMaxWorkers. */
+  workers: number;
+  world: { clock: Clock; random: Random; log: Logger };
+}
+
+/** How soon a container that has just started, or that writes very fast, is looked at. */
+const SOON_MS = 1000;
+const LEAST_MS = 250;
+
+interface Watched {
+  sizeBytes: number;
+  atMs: number;
+  dueAtMs: number;
+}
+
+/**
+ * Keeps logs of running containers within their limits (upstream: logs/container_log_manager.go).
+ * 1. One stat per container and interval while nothing happens; a container on its way over the limit is looked at when it is due to get there.
+ * 2. A rotation is rename, then reopen: whoever holds the old file open reads it to its end and loses nothing.
+ * 3. When the runtime does not reopen, the rename is taken back, unless a new log is there already.
+ * 4. Containers are independent: one that fails or is slow does not hold another beyond the number of workers.
+ */
+export class LogRotation {
+  readonly #parts: LogRotationParts;
+  readonly #loop: Loop;
+  readonly #watched = new Map<ContainerId, Watched>();
+  readonly #complained = new Map<ContainerId, string>();
+
+  constructor(parts: LogRotationParts) {
+    this.#parts = parts;
+    this.#loop = createLoop({ name: 'log-rotation', ...parts.world, periodMs: () => this.#untilNextMs(), pass: () => this.#pass() });
+  }
+
+  start(): void {
+    if (this.#parts.policy.maxSizeBytes >= 0) this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** A container started: it is looked at soon rather than within the interval, by when it could have filled a disk. */
+  noteStarted(id: ContainerId): void {
+    const nowMs = this.#parts.world.clock.monotonicMs();
+    this.#watched.set(id, { sizeBytes: 0, atMs: nowMs, dueAtMs: nowMs + SOON_MS });
+    this.#loop.wake();
+  }
+
+  #untilNextMs(): number {
+    const nowMs = this.#parts.world.clock.monotonicMs();
+    let next = nowMs + this.#parts.intervalMs;
+    for (const { dueAtMs } of this.#watched.values()) if (dueAtMs < next) next = dueAtMs;
+    return Math.max(LEAST_MS, next - nowMs);
+  }
+
+  async #pass(): Promise<void> {
+    const nowMs = this.#parts.world.clock.monotonicMs();
+    const gone = new Set(this.#watched.keys());
+    const due: WritingContainer[] = [];
+    for (const container of this.#parts.running()) {
+      gone.delete(container.id);
+      if (container.logPath !== '' && (this.#watched.get(container.id)?.dueAtMs ?? 0) <= nowMs) due.push(container);
+    }
+    for (const id of gone) {
+      // One that was announced a moment ago may not be listed yet.
+      if ((this.#watched.get(id)?.dueAtMs ?? 0) > nowMs) continue;
+      this.#watched.delete(id);
+      this.#complained.delete(id);
+    }
+    const work = due.values();
+    const worker = async (): Promise<void> => {
+      for (const container of work) await this.#check(container);
+    };
+    await Promise.all(Array.from({ length: Math.max(1, this.#parts.workers) }, worker));
+  }
+
+  async #check(container: WritingContainer): Promise<void> {
+    const { files, policy, world, intervalMs } = this.#parts;
+    const { id, logPath } = container;
+    const before = this.#watched.get(id);
+    const nowMs = world.clock.monotonicMs();
+    const watched: Watched = { sizeBytes: before?.sizeBytes ?? 0, atMs: nowMs, dueAtMs: nowMs + intervalMs };
+    this.#watched.set(id, watched);
+    try {
+      const info = (await files.lstat(logPath)) ?? (await this.#recreated(container));
+      if (info === undefined) return;
+      if (info.type !== 'file') return this.#complain(id, logPath, `is a ${info.type}, not a log; left alone`);
+      watched.sizeBytes = info.sizeBytes;
+      if (info.sizeBytes >= policy.maxSizeBytes) {
+        await this.#rotate(container);
+        watched.sizeBytes = 0;
+      }
+      const elapsedMs = nowMs - (before?.atMs ?? nowMs - intervalMs);
+      const grownBytes = Math.max(0, info.sizeBytes - (before?.sizeBytes ?? 0));
+      watched.dueAtMs = nowMs + computeNextCheckMs({ sizeBytes: watched.sizeBytes, grownBytes, elapsedMs }, policy, intervalMs, LEAST_MS);
+      this.#complained.delete(id);
+    } catch (error) {
+      this.#complain(id, logPath, errorMessage(error));
+    }
+  }
+
+  /** Somebody removed the log: the runtime goes on writing to what nobody can see, until it opens a new one. */
+  async #recreated({ id, logPath }: WritingContainer) {
+    await this.#parts.runtime.reopenContainerLog(id);
+    return this.#parts.files.lstat(logPath);
+  }
+
+  async #rotate({ id, logPath }: WritingContainer): Promise<void> {
+    const { files, policy, world } = this.#parts;
+    const directory = path.dirname(logPath);
+    const attempt = parseLogFileName(path.basename(logPath))?.attempt;
+    if (attempt === undefined) return this.#complain(id, logPath, 'is not named as a log is; left alone');
+    const plan = planRotation(await files.list(directory), attempt, policy, world.clock.nowMs());
+    for (const name of plan.remove) await files.remove(`${directory}/${name}`);
+    const rotated = `${directory}/${plan.rotateTo}`;
+    await files.rename(logPath, rotated);
+    try {
+      await this.#parts.runtime.reopenContainerLog(id);
+    } catch (error) {
+      await this.#takeBack(id, rotated, logPath);
+      throw error;
+    }
+    world.log.debug(4, 'rotated a log', { containerId: id, path: rotated });
+    for (const name of plan.compress) await this.#compress(`${directory}/${name}`);
+    await this.#keepBudget(directory, attempt);
+  }
+
+  async #takeBack(id: ContainerId, rotated: string, logPath: string): Promise<void> {
+    const { files, world } = this.#parts;
+    try {
+      // The call may have failed after its work was done: then lines are in the new log, which a rename would destroy.
+      if ((await files.lstat(logPath)) === undefined) await files.rename(rotated, logPath);
+    } catch (error) {
+      world.log.error('could not take back the renaming of a log', { containerId: id, path: rotated, error: errorMessage(error) });
+    }
+  }
+
+  /** Through a temporary name, so that a file called .gz is always whole. */
+  async #compress(file: string): Promise<void> {
+    const { files } = this.#parts;
+    try {
+      await files.gzip(file, `${file}.tmp`);
+      await files.rename(`${file}.tmp`, `${file}.gz`);
+      await files.remove(file);
+    } catch (error) {
+      await files.remove(`${file}.tmp`);
+      // Gone meanwhile, with its pod; everything else is worth knowing, and worth nothing more: the log itself is in order.
+      if (!isKind(error, 'NotFound')) this.#parts.world.log.warn('could not compress a rotated log', { path: file, error: errorMessage(error) });
+    }
+  }
+
+  async #keepBudget(directory: string, attempt: number): Promise<void> {
+    const { files, policy } = this.#parts;
+    const names = await files.list(directory);
+    if (names.every((name) => (parseLogFileName(name)?.attempt ?? attempt) === attempt)) return;
+    const sizes = await Promise.all(names.map(async (name) => ({ name, sizeBytes: (await files.lstat(`${directory}/${name}`))?.sizeBytes ?? 0 })));
+    for (const name of selectOverBudget(sizes, attempt, policy)) await files.remove(`${directory}/${name}`);
+  }
+
+  /** Once per container and cause, not with every pass. */
+  #complain(id: ContainerId, logPath: string, problem: string): void {
+    if (this.#complained.get(id) === problem) return;
+    this.#complained.set(id, problem);
+    this.#parts.world.log.error('could not rotate the log of a container', { containerId: id, path: logPath, error: problem });
+  }
+}

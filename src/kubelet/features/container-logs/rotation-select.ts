@@ -1,0 +1,89 @@
+import { parseLogFileName } from './log-layout.ts';
+
+export interface RotationPolicy {
+  /** Negative turns rotation off, as upstream. */
+  maxSizeBytes: number;
+  /** Files per container, the one being written included; at least 2. */
+  maxFiles: number;
+}
+
+export interface RotationPlan {
+  /** Before the rename, oldest first. */
+  remove: readonly string[];
+  /** What the file being written becomes. */
+  rotateTo: string;
+  /** After the rename. Not the newest: a log shipper may still be reading it (kubernetes/kubelet#51). */
+  compress: readonly string[];
+}
+
+/** `YYYYMMDD-HHMMSS` in UTC. */
+export function rotationStamp(nowMs: number): string {
+  const iso = new Date(nowMs).toISOString();
+  return `${iso.slice(0, 10).replaceAll('-', '')}-${iso.slice(11, 19).replaceAll(':', '')}`;
+}
+
+/**
+ * How to rotate `<attempt>.log` in a directory with these names (upstream: logs/container_log_manager.go). Afterwards there are at most
+ * `maxFiles` files of the attempt. A second rotation within one second gets the next free second, so that nothing is overwritten.
+ */
+export function planRotation(names: readonly string[], attempt: number, policy: RotationPolicy, nowMs: number): RotationPlan {
+  const remove: string[] = [];
+  const rotated: { name: string; at: string; compressed: boolean }[] = [];
+  const all = new Set(names);
+  for (const name of [...names].sort()) {
+    const parsed = parseLogFileName(name);
+    if (parsed?.attempt !== attempt || parsed.rotatedAt === undefined) continue;
+    // Half-written, or compressed already and then interrupted before the original was removed.
+    if (parsed.temporary || (!parsed.compressed && all.has(`${name}.gz`))) remove.push(name);
+    else rotated.push({ name, at: parsed.rotatedAt, compressed: parsed.compressed });
+  }
+  const excess = Math.max(0, rotated.length - Math.max(0, policy.maxFiles - 2));
+  remove.push(...rotated.slice(0, excess).map(({ name }) => name));
+  const kept = rotated.slice(excess);
+  const newest = rotated.at(-1)?.at ?? '';
+  let atMs = nowMs;
+  while (rotationStamp(atMs) <= newest && atMs - nowMs < 3_600_000) atMs += 1000;
+  return { remove, rotateTo: `${attempt}.log.${rotationStamp(atMs)}`, compress: kept.filter(({ compressed }) => !compressed).map(({ name }) => name) };
+}
+
+/**
+ * When to look at a log again: by the usual interval, sooner when at its present speed it gets over the limit before that.
+ * `leastMs` bounds how often.
+ */
+export function computeNextCheckMs(growth: { sizeBytes: number; grownBytes: number; elapsedMs: number }, policy: RotationPolicy, intervalMs: number, leastMs: number): number {
+  if (growth.grownBytes <= 0 || growth.elapsedMs <= 0) return intervalMs;
+  const bytesPerMs = growth.grownBytes / growth.elapsedMs;
+  const leftMs = Math.max(0, policy.maxSizeBytes - growth.sizeBytes) / bytesPerMs;
+  return Math.min(intervalMs, Math.max(leastMs, leftMs));
+}
+
+/**
+ * What to remove so that all attempts together stay within what one attempt may have: rotated files of older attempts first, oldest first; then
+ * the older attempts' last files. Never a file of the attempt being written, which planRotation bounds.
+ */
+export function selectOverBudget(files: readonly { name: string; sizeBytes: number }[], current: number, policy: RotationPolicy): string[] {
+  const budgetBytes = policy.maxSizeBytes * policy.maxFiles;
+  let totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const older = files.flatMap((file) => {
+    const parsed = parseLogFileName(file.name);
+    return parsed === undefined || parsed.attempt >= current ? [] : [{ ...file, ...parsed }];
+  });
+  older.sort((left, right) => Number(left.rotatedAt === undefined) - Number(right.rotatedAt === undefined) || left.attempt - right.attempt || (left.name < right.name ? -1 : 1));
+  const victims: string[] = [];
+  for (const { name, sizeBytes } of older) {
+    if (totalBytes <= budgetBytes) break;
+    victims.push(name);
+    totalBytes -= sizeBytes;
+  }
+  return victims;
+}
+
+/** Files of attempts without a container, sparing the two newest attempts: the one that runs, and the one people ask for with `--previous`. */
+export function selectOrphanedAttempts(names: readonly string[], withContainer: ReadonlySet<number>): string[] {
+  const parsed = names.flatMap((name) => {
+    const attempt = parseLogFileName(name)?.attempt;
+    return attempt === undefined ? [] : [{ name, attempt }];
+  });
+  const newest = [...new Set(parsed.map(({ attempt }) => attempt))].sort((left, right) => right - left).slice(0, 2);
+  return parsed.filter(({ attempt }) => !withContainer.has(attempt) && !newest.includes(attempt)).map(({ name }) => name);
+}

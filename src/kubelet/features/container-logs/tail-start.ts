@@ -1,0 +1,57 @@
+import { Buffer } from 'node:buffer';
+import type { LogFile } from '../../ports/log-files.ts';
+import { detectFormat, parseLine } from './log-parse.ts';
+import { LONGEST_LINE_BYTES } from './log-writer.ts';
+
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+
+export interface TailStart {
+  offsetBytes: number;
+  /** Lines of the program from there on, whole ones; fewer than asked for when the file has no more. */
+  lines: number;
+}
+
+/**
+ * Where the last `wanted` lines of the program begin, read backwards in blocks. Pieces of one long line count as one, so that a tail never begins
+ * in the middle of it (upstream counts pieces). A last line without newline is not counted.
+ */
+export async function findTailStart(file: Pick<LogFile, 'read'>, sizeBytes: number, wanted: number): Promise<TailStart> {
+  let carry: Uint8Array = new Uint8Array();
+  let blockStart = sizeBytes;
+  let lines = 0;
+  while (blockStart > 0) {
+    const length = Math.min(BLOCK_BYTES, blockStart);
+    blockStart -= length;
+    const block = await readFully(file, blockStart, length);
+    const data = carry.length === 0 ? block : Buffer.concat([block, carry]);
+    // A line ends at `end` (its newline included); it begins after the newline before that.
+    let end = data.lastIndexOf(NEWLINE) + 1;
+    while (end > 0) {
+      const start = end === 1 ? 0 : data.lastIndexOf(NEWLINE, end - 2) + 1;
+      const isWhole = start > 0 || blockStart === 0 || end - start > LONGEST_LINE_BYTES;
+      if (!isWhole) break;
+      if (endsLine(data.subarray(start, end))) {
+        // Everything from here on belongs to lines counted already.
+        if (lines === wanted) return { offsetBytes: blockStart + end, lines };
+        lines++;
+      }
+      end = start;
+    }
+    carry = data.slice(0, end);
+  }
+  return { offsetBytes: 0, lines };
+}
+
+function endsLine(line: Uint8Array): boolean {
+  const format = detectFormat(line);
+  const entry = format === undefined ? undefined : parseLine(format, line);
+  return entry === undefined || !entry.partial;
+}
+
+async function readFully(file: Pick<LogFile, 'read'>, offsetBytes: number, lengthBytes: number): Promise<Uint8Array> {
+  const first = await file.read(offsetBytes, lengthBytes);
+  if (first.length === lengthBytes || first.length === 0) return first;
+  const rest = await readFully(file, offsetBytes + first.length, lengthBytes - first.length);
+  return Buffer.concat([first, rest]);
+}

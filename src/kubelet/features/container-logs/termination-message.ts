@@ -1,0 +1,76 @@
+import { Buffer } from 'node:buffer';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import { runtimeAnnotations } from '../../../api/annotations.ts';
+import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
+import type { LogFiles } from '../../ports/log-files.ts';
+import { detectFormat, parseLine } from './log-parse.ts';
+
+/** Upstream: MaxContainerTerminationMessageLength, …LogLength, …LogLines. */
+const MESSAGE_BYTES = 4096;
+const LOG_BYTES = 2048;
+const LOG_LINES = 80;
+/** Each line of a log carries some forty bytes of its own. */
+const LOG_READ_BYTES = LOG_BYTES + LOG_LINES * 64;
+
+export interface TerminationMessageParts {
+  logFiles: LogFiles;
+  /** The container's message file lies below it, its log below the other: nothing else is read, whatever the runtime names. */
+  rootDir: string;
+  podLogsDir: string;
+}
+
+/**
+ * What a container that ended left to say: the end of its message file, or of its log when it asks for that, failed, and wrote no message.
+ * Behind the runtime's own words, if it has any (upstream: kuberuntime_container.go convertToKubeContainerStatus).
+ */
+export async function readTerminationMessage(parts: TerminationMessageParts, status: ContainerRuntimeStatus): Promise<string> {
+  if (status.state !== 'exited') return status.message;
+  const said = await ownWords(parts, status);
+  if (said === '') return status.message;
+  return status.message === '' ? said : `${status.message}: ${said}`;
+}
+
+async function ownWords({ logFiles, rootDir, podLogsDir }: TerminationMessageParts, { annotations, exitCode, logPath, mounts }: ContainerRuntimeStatus): Promise<string> {
+  const path = annotations[runtimeAnnotations.terminationMessagePath] ?? '';
+  const file = path === '' ? undefined : mounts?.find((mount) => mount.containerPath === path)?.hostPath;
+  const fromFile = file === undefined ? '' : await orSay(`termination log ${file}`, async () => (await readEnd(logFiles, { path: file, beneath: rootDir, bytes: MESSAGE_BYTES })).toString('utf8'));
+  const wantsLog = annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError' && exitCode !== 0;
+  if (fromFile !== '' || !wantsLog || logPath === '') return fromFile;
+  return orSay('termination message from logs', async () => lastLines(await readEnd(logFiles, { path: logPath, beneath: podLogsDir, bytes: LOG_READ_BYTES })));
+}
+
+async function readEnd(logFiles: LogFiles, { path, beneath, bytes }: { path: string; beneath: string; bytes: number }): Promise<Buffer> {
+  const file = await logFiles.open(path, beneath);
+  try {
+    const size = await file.sizeBytes();
+    return Buffer.from(await file.read(Math.max(0, size - bytes), bytes));
+  } finally {
+    await file.close();
+  }
+}
+
+/** What was printed in the last lines, both streams, without the runtime's prefixes. A first line that was cut does not parse and is left out. */
+function lastLines(end: Buffer): string {
+  const lines: Buffer[] = [];
+  for (let start = 0; start < end.length; ) {
+    const newline = end.indexOf(0x0a, start);
+    const stop = newline < 0 ? end.length : newline + 1;
+    lines.push(end.subarray(start, stop));
+    start = stop;
+  }
+  const printed = lines.slice(-LOG_LINES).flatMap((line) => {
+    const format = detectFormat(line);
+    const entry = format === undefined ? undefined : parseLine(format, line);
+    return entry === undefined ? [] : [Buffer.from(entry.content)];
+  });
+  return Buffer.concat(printed).subarray(-LOG_BYTES).toString('utf8');
+}
+
+/** A message that cannot be read is told in its place; one that was never written is none. */
+async function orSay(what: string, read: () => Promise<string>): Promise<string> {
+  try {
+    return await read();
+  } catch (error) {
+    return isKind(error, 'NotFound') ? '' : `Error on reading ${what}: ${errorMessage(error)}`;
+  }
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../../api/core/pod.ts';
+import { errorKind } from '../../../base/errors.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { podUid } from '../../model/ids.ts';
+import { FakeCgroups } from '../../ports/testing/fake-cgroups.ts';
+import { ContainerManager } from './container-manager.ts';
+
+const burstable = (uid: string, cpu = '500m'): Pod => ({ metadata: { name: uid, namespace: 'n', uid }, spec: { containers: [{ name: 'c', image: 'x', resources: { requests: { cpu } } }] } });
+const NAME = '/kubepods/burstable/podu1';
+const uid = podUid('u1');
+
+function world(options: { cgroupsPerQOS?: boolean } = {}) {
+  const clock = new FakeClock();
+  const cgroups = new FakeCgroups();
+  const log = recordingLog();
+  const pods: Pod[] = [];
+  const config = { cgroupsPerQOS: options.cgroupsPerQOS ?? true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] };
+  const manager = new ContainerManager({ cgroups, clock, random: seededRandom(1), log, config, rootLimits: { memoryBytes: 2 ** 30 }, activePods: () => pods });
+  return { clock, cgroups, log, pods, manager };
+}
+
+test('start makes the class groups with the limits of the node', async () => {
+  const { manager, cgroups, clock } = world();
+  await manager.start();
+  await clock.settle();
+  assert.deepEqual([...cgroups.groups].map(([name, { limits }]) => [name, limits]), [['/kubepods', { memoryBytes: 2 ** 30 }], ['/kubepods/burstable', { cpuShares: 2 }], ['/kubepods/besteffort', { cpuShares: 2 }]]);
+});
+
+test('a pod\'s group is made once; one that was removed behind our back is made again and says so', async () => {
+  const { manager, cgroups } = world();
+  await manager.start();
+  assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
+  assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 512 });
+  assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: true });
+  cgroups.vanish(NAME);
+  assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
+});
+
+test('class shares follow the set of pods at once, and are put right each minute', async () => {
+  const { manager, cgroups, clock, pods } = world();
+  await manager.start();
+  pods.push(burstable('u1'), burstable('u2'));
+  manager.podsChanged();
+  await clock.settle();
+  assert.deepEqual(cgroups.limitsOf('/kubepods/burstable'), { cpuShares: 1024 });
+  await cgroups.update('/kubepods/burstable', { cpuShares: 7 });
+  await clock.advance(60_000);
+  assert.deepEqual(cgroups.limitsOf('/kubepods/burstable'), { cpuShares: 1024 });
+  cgroups.vanish('/kubepods');
+  await clock.advance(60_000);
+  assert.deepEqual([cgroups.limitsOf('/kubepods/burstable'), cgroups.limitsOf('/kubepods')], [{ cpuShares: 1024 }, { memoryBytes: 2 ** 30 }]);
+  await manager.stop();
+  assert.equal(clock.armedTimers, 0);
+});
+
+test('pods that change no share leave the class groups alone until the minute is over', async () => {
+  const { manager, cgroups, clock, pods } = world();
+  await manager.start();
+  pods.push(burstable('u1'));
+  manager.podsChanged();
+  await clock.settle();
+  let updates = 0;
+  const update = cgroups.update.bind(cgroups);
+  cgroups.update = async (name, limits) => ((updates += 1), update(name, limits));
+  for (let change = 0; change < 10; change += 1) {
+    manager.podsChanged();
+    await clock.settle();
+  }
+  assert.equal(updates, 0);
+  await clock.advance(60_000);
+  assert.equal(updates, 2);
+  await manager.stop();
+});
+
+test('removing kills what is left in it, and what is gone is success', async () => {
+  const { manager, cgroups, clock } = world();
+  await manager.start();
+  await manager.ensurePodCgroup(burstable('u1'));
+  cgroups.addProcess(`${NAME}/abc`, 4711);
+  const removal = manager.removePodCgroup(uid);
+  await clock.advance(10);
+  await removal;
+  assert.equal(await cgroups.exists(NAME), false);
+  await manager.removePodCgroup(uid);
+  await manager.removePodCgroup(podUid('never'));
+});
+
+test('a process that does not die is a Conflict after bounded tries, and the next call tries again', async () => {
+  const { manager, cgroups, clock } = world();
+  await manager.start();
+  await manager.ensurePodCgroup(burstable('u1'));
+  cgroups.addProcess(NAME, 1234);
+  cgroups.unkillable.add(1234);
+  const removal = assert.rejects(manager.removePodCgroup(uid), (error) => errorKind(error) === 'Conflict');
+  await clock.advance(1000);
+  await removal;
+  cgroups.unkillable.clear();
+  const again = manager.removePodCgroup(uid);
+  await clock.advance(1000);
+  await again;
+  assert.equal(await cgroups.exists(NAME), false);
+});
+
+test('groups of vanished pods are removed, those of known pods and of others are not', async () => {
+  const { manager, cgroups, clock, log } = world();
+  await manager.start();
+  await cgroups.ensure('/kubepods/podold', {});
+  await cgroups.ensure('/kubepods/besteffort/podstuck', {});
+  await cgroups.ensure('/kubepods/foreign', {});
+  await cgroups.ensure(NAME, {});
+  cgroups.addProcess('/kubepods/besteffort/podstuck', 99);
+  cgroups.unkillable.add(99);
+  assert.deepEqual([...(await manager.listPodCgroups()).keys()].sort(), ['old', 'stuck', 'u1']);
+  for (let round = 0; round < 3; round++) {
+    const left = manager.cleanupOrphans(new Set([uid]));
+    await clock.advance(1000);
+    assert.equal(await left, 1);
+  }
+  assert.deepEqual([...cgroups.groups.keys()].sort(), ['/kubepods', '/kubepods/besteffort', '/kubepods/besteffort/podstuck', '/kubepods/burstable', NAME, '/kubepods/foreign']);
+  assert.equal(log.lines.filter((line) => line.level === 'warn').length, 1);
+  await manager.stop();
+});
+
+test('an agent that may not make cgroups says so once and still names them', async () => {
+  const { manager, cgroups, clock, log } = world();
+  cgroups.fail('ensure', { name: '/kubepods', kind: 'Internal' });
+  await manager.start();
+  assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: true });
+  manager.podsChanged();
+  await clock.advance(120_000);
+  assert.deepEqual(log.lines.map((line) => line.level), ['warn']);
+});
+
+test('with cgroupsPerQOS off there is no parent and nothing is made', async () => {
+  const { manager, cgroups } = world({ cgroupsPerQOS: false });
+  await manager.start();
+  assert.deepEqual([await manager.ensurePodCgroup(burstable('u1')), cgroups.calls], [{ cgroupParent: '', existed: true }, []]);
+});
+
+test('a pod that comes back while its old group is being removed gets a new one', async () => {
+  const { manager, cgroups, clock } = world();
+  await manager.start();
+  await manager.ensurePodCgroup(burstable('u1'));
+  cgroups.addProcess(NAME, 5);
+  const removal = manager.removePodCgroup(uid);
+  const ensured = manager.ensurePodCgroup(burstable('u1'));
+  await clock.advance(100);
+  await removal;
+  assert.deepEqual([await ensured, await cgroups.exists(NAME)], [{ cgroupParent: NAME, existed: false }, true]);
+  await manager.stop();
+});

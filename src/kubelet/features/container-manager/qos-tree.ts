@@ -1,0 +1,112 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodQOSClass } from '../../../api/core/pod-status.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { podQos } from '../../../api/qos.ts';
+import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
+import { isHugePageResource, podLimits, podRequests } from '../../../api/resources.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import type { CgroupLimits } from '../../ports/cgroups.ts';
+
+/** Fields of KubeletConfiguration that shape the tree. */
+export interface QosTreeConfig {
+  cgroupsPerQOS: boolean;
+  /** `/` or empty for the root. */
+  cgroupRoot: string;
+  cpuCFSQuota: boolean;
+  cpuCFSQuotaPeriodUs: number;
+  /** -1 or 0 for none. */
+  podPidsLimit: number;
+  /** Page sizes this kernel offers; a pod gets none of a size it did not ask for. */
+  hugePageSizesBytes: readonly number[];
+}
+
+/** Facts: upstream cm/helpers_linux.go. */
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+const SHARES_PER_CPU = 1024;
+const MIN_QUOTA_US = 1000;
+const POD_PREFIX = 'pod';
+
+/** The class groups. Guaranteed pods lie directly below kubepods. */
+export interface QosGroups {
+  guaranteed: string;
+  burstable: string;
+  bestEffort: string;
+}
+
+/** undefined when pods are not to be grouped (cgroupsPerQOS false). */
+export function qosGroups(config: QosTreeConfig): QosGroups | undefined {
+  if (!config.cgroupsPerQOS) return undefined;
+  const guaranteed = `/${[...config.cgroupRoot.split('/').filter((part) => part !== ''), 'kubepods'].join('/')}`;
+  return { guaranteed, burstable: `${guaranteed}/burstable`, bestEffort: `${guaranteed}/besteffort` };
+}
+
+/** Throws Invalid for a uid that would lead out of its group (a manifest may name any uid). */
+export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid): string {
+  if (uid === '' || uid.includes('/') || uid.includes('_') || uid.includes('..')) throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot name a cgroup`, { op: 'name cgroup' });
+  const parent = qos === 'Guaranteed' ? groups.guaranteed : qos === 'Burstable' ? groups.burstable : groups.bestEffort;
+  return `${parent}/${POD_PREFIX}${uid}`;
+}
+
+/** undefined for what is not a pod's group, such as `burstable`. */
+export function podUidOfCgroup(child: string): PodUid | undefined {
+  return child.startsWith(POD_PREFIX) && child.length > POD_PREFIX.length ? podUid(child.slice(POD_PREFIX.length)) : undefined;
+}
+
+export function sharesOfMilliCpu(milliCpu: number): number {
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milliCpu * SHARES_PER_CPU) / 1000)));
+}
+
+/** Microseconds per period; 0 for no limit. */
+export function quotaOfMilliCpu(milliCpu: number, periodUs: number): number {
+  return milliCpu === 0 ? 0 : Math.max(MIN_QUOTA_US, Math.floor((milliCpu * periodUs) / 1000));
+}
+
+/** What the pod's own cgroup allows (upstream: ResourceConfigForPod). A burstable pod is limited only if every container is, or the pod as a whole. */
+export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits {
+  const requests = podRequests(pod);
+  const limits = podLimits(pod);
+  const qos = podQos(pod);
+  const result: CgroupLimits = { cpuShares: qos === 'BestEffort' ? MIN_SHARES : sharesOfMilliCpu(milliOf(requests, 'cpu')) };
+  if (qos === 'Guaranteed' || (qos === 'Burstable' && isLimited(pod, 'cpu'))) {
+    result.cpuQuotaUs = config.cpuCFSQuota ? quotaOfMilliCpu(milliOf(limits, 'cpu'), config.cpuCFSQuotaPeriodUs) : -1;
+    result.cpuPeriodUs = config.cpuCFSQuotaPeriodUs;
+  }
+  if (qos === 'Guaranteed' || (qos === 'Burstable' && isLimited(pod, 'memory'))) result.memoryBytes = quantityValue(limits['memory'] ?? '0');
+  if (config.podPidsLimit > 0) result.pidsMax = config.podPidsLimit;
+  if (config.hugePageSizesBytes.length > 0) result.hugetlbBytes = hugetlbLimits(requests, config.hugePageSizesBytes);
+  return result;
+}
+
+/** BestEffort always 2; Burstable the sum of what its pods request, so that classes share CPU by requests. */
+export function computeQosShares(pods: readonly Pod[]): { burstable: number; bestEffort: number } {
+  let milliCpu = 0;
+  for (const pod of pods) if (podQos(pod) === 'Burstable') milliCpu += milliOf(podRequests(pod), 'cpu');
+  return { burstable: sharesOfMilliCpu(milliCpu), bestEffort: MIN_SHARES };
+}
+
+function isLimited(pod: Pod, resource: 'cpu' | 'memory'): boolean {
+  const positive = (list: ResourceList | undefined): boolean => milliOf(list ?? {}, resource) > 0;
+  if (positive(pod.spec.resources?.limits)) return true;
+  return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every((container) => positive(container.resources?.limits));
+}
+
+function milliOf(list: ResourceList, resource: string): number {
+  const text = list[resource];
+  return text === undefined ? 0 : quantityMilliValue(text);
+}
+
+function hugetlbLimits(requests: ResourceList, sizesBytes: readonly number[]): Record<string, number> {
+  const asked = new Map<number, number>();
+  for (const [name, amount] of Object.entries(requests)) {
+    if (isHugePageResource(name)) asked.set(quantityValue(name.slice('hugepages-'.length)), quantityValue(amount));
+  }
+  return Object.fromEntries(sizesBytes.map((size) => [hugePageFileName(size), asked.get(size) ?? 0]));
+}
+
+/** The kernel's own spelling in file names: `2MB`, `1GB`. */
+export function hugePageFileName(sizeBytes: number): string {
+  const [unit, name] = sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];
+  return `${sizeBytes / unit}${name}`;
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { PodUid } from '../../model/ids.ts';
+
+/** Something slow that is being done for a pod right now. */
+export interface Activity {
+  step: string;
+  cause: string;
+  sinceMs: number;
+}
+
+/** Who does something slow for a pod says so here, and takes it back when done; `explain` shows what is up. Costs two map operations. */
+export class ActivityBoard {
+  readonly #clock: Clock;
+  readonly #running = new Map<PodUid, Set<Activity>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the function that ends it; calling that twice does nothing. */
+  begin(uid: PodUid, step: string, cause: string): () => void {
+    const activity: Activity = { step, cause, sinceMs: this.#clock.nowMs() };
+    const running = this.#running.get(uid) ?? new Set();
+    this.#running.set(uid, running.add(activity));
+    return () => {
+      running.delete(activity);
+      if (running.size === 0 && this.#running.get(uid) === running) this.#running.delete(uid);
+    };
+  }
+
+  /** Runs `work` as an activity of the pod. */
+  async during<T>(uid: PodUid, activity: { step: string; cause: string }, work: () => Promise<T>): Promise<T> {
+    const end = this.begin(uid, activity.step, activity.cause);
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  of(uid: PodUid): readonly Activity[] {
+    return [...(this.#running.get(uid) ?? [])];
+  }
+}

@@ -1,0 +1,120 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerStatus, PodStatus } from '../../../api/core/pod-status.ts';
+import type { Blocker } from '../../model/explanation.ts';
+import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
+import type { Activity } from './activity-board.ts';
+
+/** What is known of a pod when somebody asks why it is not settled. Times are wall milliseconds. */
+export interface BlockerFacts {
+  pod: Pod;
+  status: PodStatus | undefined;
+  /** Where its worker stands. */
+  worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
+  workerSinceMs: number;
+  activities: readonly Activity[];
+  /** What the last pass could not do, in upstream's words. */
+  failures: readonly Failure[];
+  /** Containers held back by their crash back-off. */
+  waits: readonly { container: string; untilMs: number; why: string }[];
+  /** Volumes that are not ready. */
+  volumes: readonly Blocker[];
+  /** How each probe of the pod stands. */
+  probes: readonly { container: string; type: ProbeType; verdict: ProbeVerdict; lastOutput?: string; nextTryAtMs?: number }[];
+  /** The last pass threw: its error and the planned next try. */
+  retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
+  /** When the pass under way began, if it takes so long that something must be holding it up. */
+  busySinceMs?: number;
+  /** The agent takes no pod up meanwhile, and why. */
+  heldBack?: { sinceMs: number; errors: readonly string[] };
+}
+
+export interface Failure {
+  /** What could not be done: `start container web`, `create the sandbox`, `stop container web`. */
+  step: string;
+  /** Upstream's reason, such as ErrImagePull. */
+  reason: string;
+  message: string;
+  sinceMs: number;
+  retryAtMs?: number;
+}
+
+/**
+ * Settled means: what the pod asks for is the case and nothing is pending — running and ready, or ended as its policy wants.
+ * The list is empty then, and else begins with what most directly holds the pod up.
+ */
+export function computeBlockers(facts: BlockerFacts): Blocker[] {
+  if (facts.worker === 'finished') return [];
+  if (facts.worker === 'none' && facts.heldBack !== undefined) {
+    const { errors, sinceMs } = facts.heldBack;
+    return [{ step: 'take up the pod', cause: 'no pod is taken up before the container runtime has answered', sinceMs, lastError: errors.join('; ') }];
+  }
+  if (facts.worker === 'queued') {
+    const cause = 'an earlier pod of the same name is still being stopped';
+    return [{ step: 'wait for the name', cause, sinceMs: facts.workerSinceMs }];
+  }
+  const blockers: Blocker[] = [...facts.volumes, ...facts.failures.map((failure) => fromFailure(facts, failure)), ...facts.waits.map((wait) => fromWait(facts, wait)), ...facts.activities];
+  if (facts.worker === 'terminating' || facts.worker === 'terminated') return ending(facts, blockers);
+  if (facts.retry.lastError !== undefined) blockers.unshift(fromRetry(facts, 'sync the pod'));
+  if (blockers.length > 0) return blockers;
+  const notReady = containersOf(facts).flatMap((status) => unready(facts, status));
+  if (notReady.length > 0 || facts.busySinceMs === undefined) return notReady;
+  return [{ step: 'sync the pod', cause: 'a call to the container runtime or the disk has not come back yet', sinceMs: facts.busySinceMs }];
+}
+
+function fromFailure(facts: BlockerFacts, failure: Failure): Blocker {
+  const blocker: Blocker = { step: failure.step, cause: failure.reason, sinceMs: failure.sinceMs, lastError: failure.message };
+  // What names no time of its own is tried again with the next pass over the pod.
+  const nextTryAtMs = failure.retryAtMs ?? facts.retry.nextTryAtMs;
+  if (nextTryAtMs !== undefined) blocker.nextTryAtMs = nextTryAtMs;
+  return blocker;
+}
+
+function fromWait(facts: BlockerFacts, wait: { container: string; untilMs: number; why: string }): Blocker {
+  const status = containersOf(facts).find((candidate) => candidate.name === wait.container);
+  const ended = status?.state?.terminated ?? status?.lastState?.terminated;
+  const sinceMs = ended?.finishedAt === undefined ? facts.workerSinceMs : Date.parse(ended.finishedAt);
+  const blocker: Blocker = { step: `restart container ${wait.container}`, cause: wait.why, sinceMs, nextTryAtMs: wait.untilMs };
+  if (ended !== undefined) blocker.lastError = `exit code ${ended.exitCode}${ended.reason === undefined ? '' : ` (${ended.reason})`}`;
+  return blocker;
+}
+
+function fromRetry(facts: BlockerFacts, step: string): Blocker {
+  const blocker: Blocker = { step, cause: 'the last attempt failed', sinceMs: facts.workerSinceMs };
+  if (facts.retry.lastError !== undefined) blocker.lastError = facts.retry.lastError;
+  if (facts.retry.nextTryAtMs !== undefined) blocker.nextTryAtMs = facts.retry.nextTryAtMs;
+  return blocker;
+}
+
+function ending(facts: BlockerFacts, blockers: readonly Blocker[]): Blocker[] {
+  const step = facts.worker === 'terminating' ? 'stop the containers' : 'clean up volumes and cgroups';
+  if (facts.retry.lastError !== undefined) return [fromRetry(facts, step), ...blockers];
+  const cause = facts.worker === 'terminating' ? 'the containers have been asked to stop and have their grace period to do so' : 'what the pod used is being taken apart';
+  return blockers.length > 0 ? [...blockers] : [{ step, cause, sinceMs: facts.workerSinceMs }];
+}
+
+function containersOf(facts: BlockerFacts): ContainerStatus[] {
+  return [...(facts.status?.initContainerStatuses ?? []), ...(facts.status?.containerStatuses ?? [])];
+}
+
+/** A container that runs but is not ready, or has not been made yet. */
+function unready(facts: BlockerFacts, status: ContainerStatus): Blocker[] {
+  const running = status.state?.running;
+  const spec = [...(facts.pod.spec.initContainers ?? []), ...facts.pod.spec.containers].find((container) => container.name === status.name);
+  const isPlainInit = (facts.pod.spec.initContainers ?? []).some((container) => container.name === status.name && container.restartPolicy !== 'Always');
+  if (status.ready || status.state?.terminated !== undefined) return [];
+  const sinceMs = running?.startedAt === undefined ? facts.workerSinceMs : Date.parse(running.startedAt);
+  if (running === undefined) {
+    const waiting = status.state?.waiting;
+    return [{ step: `start container ${status.name}`, cause: waiting?.message ?? waiting?.reason ?? 'its turn has not come yet', sinceMs }];
+  }
+  if (isPlainInit) return [{ step: `init container ${status.name}`, cause: 'it is still running; the next container starts when it has succeeded', sinceMs }];
+  const type: ProbeType = status.started === true ? 'readiness' : 'startup';
+  const standing = facts.probes.find((candidate) => candidate.container === status.name && candidate.type === type);
+  const period = (type === 'readiness' ? spec?.readinessProbe : spec?.startupProbe)?.periodSeconds ?? 10;
+  const lost = type === 'readiness' ? facts.status?.conditions?.find((condition) => condition.type === 'ContainersReady' && condition.status === 'False')?.lastTransitionTime : undefined;
+  const notReadySinceMs = Math.max(sinceMs, lost === undefined ? 0 : Date.parse(lost));
+  const blocker: Blocker = { step: `${type} of container ${status.name}`, cause: `its ${type} probe has not succeeded yet (every ${period} s)`, sinceMs: notReadySinceMs };
+  if (standing?.lastOutput !== undefined) blocker.lastError = standing.lastOutput;
+  if (standing?.nextTryAtMs !== undefined) blocker.nextTryAtMs = standing.nextTryAtMs;
+  return [blocker];
+}

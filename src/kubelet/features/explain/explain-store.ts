@@ -1,0 +1,67 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodStatus } from '../../../api/core/pod-status.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodExplanation } from '../../model/explanation.ts';
+import type { ActivityBoard } from './activity-board.ts';
+import { computeBlockers, type BlockerFacts, type Failure } from './compute-blockers.ts';
+import type { Timeline } from './timeline.ts';
+
+/** What explain asks of others, by the smallest interface. */
+export interface ExplainSources {
+  pods(): Iterable<Pod>;
+  status(uid: PodUid): PodStatus | undefined;
+  worker(uid: PodUid): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'retry' | 'busySinceMs' | 'heldBack'>;
+  probes(uid: PodUid): BlockerFacts['probes'];
+  volumes(uid: PodUid): BlockerFacts['volumes'];
+}
+
+/** Remembers what the last pass over each pod could not do, and answers why a pod is not settled. */
+export class ExplainStore {
+  readonly #sources: ExplainSources;
+  readonly #board: ActivityBoard;
+  readonly #timeline: Timeline;
+  readonly #outcomes = new Map<PodUid, Pick<BlockerFacts, 'failures' | 'waits'>>();
+
+  constructor(parts: { sources: ExplainSources; board: ActivityBoard; timeline: Timeline }) {
+    this.#sources = parts.sources;
+    this.#board = parts.board;
+    this.#timeline = parts.timeline;
+  }
+
+  /** Stores what a pass came to. A failure that was there before keeps its `since`. */
+  setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: BlockerFacts['waits'] }): void {
+    const before = this.#outcomes.get(uid)?.failures ?? [];
+    const failures = outcome.failures.map((failure) => {
+      const same = before.find((candidate) => candidate.step === failure.step && candidate.reason === failure.reason);
+      return same === undefined ? failure : { ...failure, sinceMs: same.sinceMs };
+    });
+    if (failures.length === 0 && outcome.waits.length === 0) this.#outcomes.delete(uid);
+    else this.#outcomes.set(uid, { failures, waits: outcome.waits });
+  }
+
+  explain(pod: Pod): PodExplanation {
+    const uid = podUid(pod.metadata.uid ?? '');
+    const status = this.#sources.status(uid);
+    const outcome = this.#outcomes.get(uid) ?? { failures: [], waits: [] };
+    const { worker, probes, volumes } = this.#sources;
+    const blockers = computeBlockers({ pod, status, activities: this.#board.of(uid), probes: probes(uid), volumes: volumes(uid), ...worker(uid), ...outcome });
+    return {
+      uid,
+      namespace: pod.metadata.namespace ?? '',
+      name: pod.metadata.name ?? '',
+      phase: status?.phase ?? 'Pending',
+      settled: blockers.length === 0,
+      blockers,
+      timeline: this.#timeline.of(uid),
+    };
+  }
+
+  explainAll(): PodExplanation[] {
+    return [...this.#sources.pods()].map((pod) => this.explain(pod));
+  }
+
+  forget(uid: PodUid): void {
+    this.#outcomes.delete(uid);
+    this.#timeline.retire(uid);
+  }
+}

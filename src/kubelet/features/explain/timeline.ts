@@ -1,0 +1,74 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { TimelineEntry } from '../../model/explanation.ts';
+
+export type NewEntry = Omit<TimelineEntry, 'atMs' | 'count'>;
+
+/** How many lines are kept per pod, and for how many pods that are gone. */
+const LINES_PER_POD = 64;
+const GONE_PODS = 50;
+
+/**
+ * The bounded record of what was decided and what came of it, per pod.
+ * The same line again only raises its count: a crash loop fills one line, not the record.
+ */
+export class Timeline {
+  readonly #clock: Clock;
+  readonly #lines = new Map<PodUid, TimelineEntry[]>();
+  /** Pods that are gone, the longest gone first. */
+  readonly #gone = new Set<PodUid>();
+  #onChange: () => void = () => {};
+
+  constructor(clock: Clock, restored: Readonly<Record<string, readonly TimelineEntry[]>> = {}) {
+    this.#clock = clock;
+    for (const [uid, lines] of Object.entries(restored)) this.#lines.set(uid as PodUid, [...lines]);
+  }
+
+  /** Called after each change, for whoever keeps the record on disk. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
+  }
+
+  record(uid: PodUid, entry: NewEntry): void {
+    const lines = this.#lines.get(uid) ?? [];
+    this.#lines.set(uid, lines);
+    this.#gone.delete(uid);
+    const atMs = this.#clock.nowMs();
+    const recent = lines.slice(-8).find((line) => line.reason === entry.reason && line.message === entry.message && line.kind === entry.kind);
+    if (recent !== undefined) {
+      recent.count++;
+      recent.atMs = atMs;
+      lines.splice(lines.indexOf(recent), 1);
+      lines.push(recent);
+    } else {
+      lines.push({ ...entry, atMs, count: 1 });
+      if (lines.length > LINES_PER_POD) lines.shift();
+    }
+    this.#onChange();
+  }
+
+  of(uid: PodUid): readonly TimelineEntry[] {
+    return this.#lines.get(uid) ?? [];
+  }
+
+  /** The pod is gone; its record stays for a while, for those who ask afterwards. */
+  retire(uid: PodUid): void {
+    if (!this.#lines.has(uid) || this.#gone.has(uid)) return;
+    this.#gone.add(uid);
+    for (const oldest of this.#gone) {
+      if (this.#gone.size <= GONE_PODS) break;
+      this.#gone.delete(oldest);
+      this.#lines.delete(oldest);
+    }
+    this.#onChange();
+  }
+
+  /** Retires all that are not known: pods that went while no agent ran, and those with a late line after they went. */
+  retireUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
+    for (const uid of [...this.#lines.keys()]) if (!known.has(uid)) this.retire(uid);
+  }
+
+  snapshot(): Record<string, readonly TimelineEntry[]> {
+    return Object.fromEntries(this.#lines);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { ImageRuntime } from '../../ports/images.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import { CredentialSources } from './credentials/credential-sources.ts';
+import { ExecCredentialProvider } from './credentials/exec-provider.ts';
+import type { NodeCredentialPlaces } from './credentials/node-credentials.ts';
+import type { CredentialProvider } from './credentials/provider-config.ts';
+import { ImageLeases } from './image-leases.ts';
+import { ImageManager } from './image-manager.ts';
+import { ImagePresence } from './image-presence.ts';
+import { ImagePuller } from './image-puller.ts';
+import type { Activity, SecretLookup } from './interfaces.ts';
+import { PullAccess } from './pull-access.ts';
+import { PullBackoff } from './pull-backoff.ts';
+import { PullQueue } from './pull-queue.ts';
+import { PullRecordFiles } from './pull-records.ts';
+import type { VerificationPolicy } from './pull-verification.ts';
+
+/** As in ImagesConfig of model/config. */
+export interface ImageSettings {
+  pullQps: number;
+  pullBurst: number;
+  serialPulls: boolean;
+  maxParallelPulls: number | undefined;
+  verificationPolicy: VerificationPolicy;
+  preloadedAllowlist: readonly string[];
+}
+
+export interface CreateImagesOptions {
+  settings: ImageSettings;
+  places: NodeCredentialPlaces;
+  /** From loadCredentialProviders; with the folder they are in. */
+  providers: readonly CredentialProvider[];
+  providerBinDir: string;
+  images: ImageRuntime;
+  files: HostFiles;
+  processes: Processes;
+  secrets: SecretLookup;
+  events: EventRecorder;
+  activity: Activity;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The parts of this feature joined: the manager, and what image collection shares with it. */
+export function createImages(options: CreateImagesOptions): { manager: ImageManager; leases: ImageLeases; access: PullAccess } {
+  const { settings, places, images, files, processes, secrets, events, activity, clock, log } = options;
+  const providers = options.providers.map((provider) => new ExecCredentialProvider(provider, { binDir: options.providerBinDir, processes, clock }));
+  const credentials = new CredentialSources({ secrets, files, places, providers, events, log });
+  const records = new PullRecordFiles({ files, log, rootDir: places.rootDir });
+  const access = new PullAccess({ records, runtime: images, policy: settings.verificationPolicy, allowlist: settings.preloadedAllowlist, clock, log });
+  const leases = new ImageLeases(clock);
+  const queue = new PullQueue({ clock, qps: settings.pullQps, burst: settings.pullBurst, maxParallel: settings.serialPulls ? 1 : settings.maxParallelPulls });
+  const puller = new ImagePuller({ runtime: images, queue, access, clock });
+  const manager = new ImageManager({ presence: new ImagePresence(images), puller, credentials, access, backoff: new PullBackoff(clock), leases, events, activity, clock, log });
+  return { manager, leases, access };
+}

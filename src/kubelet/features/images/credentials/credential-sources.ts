@@ -1,0 +1,78 @@
+import type { ImageName } from '../../../../api/image-name.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { imageEvents } from '../../../../api/reasons.ts';
+import { errorMessage } from '../../../../base/errors.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { EventRecorder } from '../../../ports/recorder.ts';
+import type { SecretLookup } from '../interfaces.ts';
+import type { ExecCredentialProvider } from './exec-provider.ts';
+import { Keyring, type TrackedAuth } from './keyring.ts';
+import { readNodeCredentials, type NodeCredentialPlaces } from './node-credentials.ts';
+import { findPullSecrets } from './pull-secrets.ts';
+
+export interface CredentialSourcesOptions {
+  secrets: SecretLookup;
+  files: HostFiles;
+  places: NodeCredentialPlaces;
+  providers: readonly ExecCredentialProvider[];
+  events: EventRecorder;
+  log: Logger;
+}
+
+/** All credentials a pod may pull an image with, in the order they are tried: its pull secrets, the node's files, the plugins. */
+export class CredentialSources {
+  readonly #options: CredentialSourcesOptions;
+  /** What was said to be missing, by pod, so that it is said once and not with every container and try. */
+  readonly #announced = new Map<string, string>();
+
+  constructor(options: CredentialSourcesOptions) {
+    this.#options = options;
+  }
+
+  async lookup(pod: Pod, name: ImageName): Promise<TrackedAuth[]> {
+    const { files, places, log } = this.#options;
+    const own = await this.#ofPod(pod);
+    const [node, ...plugins] = await Promise.all([readNodeCredentials(places, files, log), ...this.#options.providers.map((provider) => this.#ofPlugin(provider, name.repository))]);
+    return [own, node, ...plugins].flatMap((keyring) => keyring.lookup(name.repository));
+  }
+
+  /** Only the pod's own, which decide whether it may use an image that others pulled. */
+  async lookupOwn(pod: Pod, name: ImageName): Promise<TrackedAuth[]> {
+    return (await this.#ofPod(pod)).lookup(name.repository);
+  }
+
+  /** Says which pull secrets are missing, whether or not anything is pulled. Costs nothing for pods that name none. */
+  announceMissing(pod: Pod): void {
+    if ((pod.spec.imagePullSecrets ?? []).length === 0) return;
+    this.#ofPod(pod).catch((error: unknown) => this.#options.log.warn('image pull secrets could not be read', { pod: pod.metadata.name, error: errorMessage(error) }));
+  }
+
+  forgetPod(uid: string): void {
+    this.#announced.delete(uid);
+  }
+
+  async #ofPod(pod: Pod): Promise<Keyring> {
+    const { secrets, log, events } = this.#options;
+    const { keyring, missing } = await findPullSecrets(pod, secrets, log);
+    const said = missing.join(', ');
+    const { uid } = pod.metadata;
+    if (said !== (this.#announced.get(uid) ?? '') && said !== '') {
+      events.event(pod, 'Warning', imageEvents.failedToRetrieveImagePullSecret, `Unable to retrieve some image pull secrets (${said}); attempting to pull the image may not succeed.`);
+    }
+    if (said === '') this.#announced.delete(uid);
+    else this.#announced.set(uid, said);
+    return keyring;
+  }
+
+  /** A plugin that fails gives nothing; the others may. */
+  async #ofPlugin(provider: ExecCredentialProvider, repository: string): Promise<Keyring> {
+    const keyring = new Keyring();
+    try {
+      keyring.add(await provider.provide(repository), undefined);
+    } catch (error) {
+      this.#options.log.error('Failed to provide credentials for image', { provider: provider.name, image: repository, error: errorMessage(error) });
+    }
+    return keyring;
+  }
+}

@@ -1,0 +1,124 @@
+import { parseDurationMs } from '../../../../api/duration.ts';
+import type { Clock } from '../../../../base/clock.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { Processes } from '../../../ports/processes.ts';
+import { isRecord, type DockerAuth, type DockerConfig } from './docker-config.ts';
+import { matchesImage } from './match-image.ts';
+import type { CredentialProvider } from './provider-config.ts';
+
+const TIMEOUT_MS = 60_000;
+const OUTPUT_LIMIT_BYTES = 1024 * 1024;
+const PURGE_MS = 15 * 60_000;
+const GLOBAL_KEY = '<global>';
+
+interface Cached {
+  config: DockerConfig;
+  /** Monotonic. */
+  untilMs: number;
+}
+
+/**
+ * One credential provider plugin (upstream: credentialprovider/plugin/plugin.go): a program that gets a CredentialProviderRequest on stdin and
+ * answers with a CredentialProviderResponse on stdout. Asked once at a time per image; its answer is kept for as long as it says, under the key it says.
+ */
+export class ExecCredentialProvider {
+  readonly #provider: CredentialProvider;
+  readonly #binDir: string;
+  readonly #processes: Processes;
+  readonly #clock: Clock;
+  readonly #cache = new Map<string, Cached>();
+  readonly #asking = new Map<string, Promise<DockerConfig>>();
+  #purgedAtMs: number;
+
+  constructor(provider: CredentialProvider, parts: { binDir: string; processes: Processes; clock: Clock }) {
+    this.#provider = provider;
+    this.#binDir = parts.binDir;
+    this.#processes = parts.processes;
+    this.#clock = parts.clock;
+    this.#purgedAtMs = parts.clock.monotonicMs();
+  }
+
+  get name(): string {
+    return this.#provider.name;
+  }
+
+  get cacheSize(): number {
+    return this.#cache.size;
+  }
+
+  /** Empty for images it is not meant for. Rejects when the plugin fails, with a message free of credentials. */
+  async provide(repository: string): Promise<DockerConfig> {
+    if (!this.#provider.matchImages.some((pattern) => matchesImage(pattern, repository))) return {};
+    this.#purge();
+    for (const key of [repository, registryOf(repository), GLOBAL_KEY]) {
+      const cached = this.#cache.get(key);
+      if (cached !== undefined && cached.untilMs >= this.#clock.monotonicMs()) return cached.config;
+    }
+    let asking = this.#asking.get(repository);
+    if (asking === undefined) {
+      asking = this.#ask(repository).finally(() => this.#asking.delete(repository));
+      this.#asking.set(repository, asking);
+    }
+    return asking;
+  }
+
+  async #ask(repository: string): Promise<DockerConfig> {
+    const { name, args, env, apiVersion } = this.#provider;
+    const failed = (why: string): KubeletError => new KubeletError('Unavailable', `credential provider plugin ${name} for image ${repository}: ${why}`, { op: 'credential provider' });
+    const stdin = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository });
+    const result = await this.#processes.run(`${this.#binDir}/${name}`, args, { stdin, env, timeoutMs: TIMEOUT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES });
+    if (result.exitCode !== 0) throw failed(`exit code ${result.exitCode}: ${redact(result.stderr, Object.values(env))}`);
+    let response: unknown;
+    try {
+      response = JSON.parse(result.stdout);
+    } catch {
+      throw failed('its answer is not valid JSON');
+    }
+    if (!isRecord(response) || response.kind !== 'CredentialProviderResponse') throw failed('its answer is not a CredentialProviderResponse');
+    if (response.apiVersion !== apiVersion) throw failed(`apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}`);
+    const config = authsOf(response.auth);
+    if (config === undefined) throw failed('its answer has an "auth" that is not a map of username and password');
+    this.#keep(repository, response, config, failed);
+    return config;
+  }
+
+  #keep(repository: string, response: Record<string, unknown>, config: DockerConfig, failed: (why: string) => KubeletError): void {
+    const key = response.cacheKeyType === 'Image' ? repository : response.cacheKeyType === 'Registry' ? registryOf(repository) : response.cacheKeyType === 'Global' ? GLOBAL_KEY : undefined;
+    if (key === undefined) throw failed('credential provider plugin did not return a valid cacheKeyType: one of Image, Registry, Global');
+    const given = typeof response.cacheDuration === 'string' ? parseDurationMs(response.cacheDuration) : undefined;
+    const keepMs = given ?? this.#provider.defaultCacheMs;
+    if (keepMs > 0) this.#cache.set(key, { config, untilMs: this.#clock.monotonicMs() + keepMs });
+  }
+
+  #purge(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#purgedAtMs < PURGE_MS) return;
+    this.#purgedAtMs = nowMs;
+    for (const [key, { untilMs }] of this.#cache) if (untilMs < nowMs) this.#cache.delete(key);
+  }
+}
+
+function registryOf(repository: string): string {
+  return repository.split('/')[0] ?? repository;
+}
+
+function authsOf(auth: unknown): DockerConfig | undefined {
+  if (auth === undefined || auth === null) return {};
+  if (!isRecord(auth)) return undefined;
+  const config: Record<string, DockerAuth> = {};
+  for (const [place, entry] of Object.entries(auth)) {
+    if (!isRecord(entry) || typeof (entry.username ?? '') !== 'string' || typeof (entry.password ?? '') !== 'string') return undefined;
+    config[place] = { username: (entry.username as string | undefined) ?? '', password: (entry.password as string | undefined) ?? '' };
+  }
+  return config;
+}
+
+/** A plugin's complaint, cut to a line, without what it was given and without what looks like a credential. */
+export function redact(text: string, secrets: readonly string[] = []): string {
+  let line = text.trim().split('\n')[0] ?? '';
+  for (const secret of secrets) if (secret.length >= 4) line = line.replaceAll(secret, '[redacted]');
+  return line
+    .replace(/((?:password|passwd|token|secret|authorization|auth|key)["']?\s*[=:]\s*)(?:(?:basic|bearer)\s+)?\S+/gi, '$1[redacted]')
+    .replace(/[A-Za-z0-9+/_=-]{32,}/g, '[redacted]')
+    .slice(0, 300);
+}

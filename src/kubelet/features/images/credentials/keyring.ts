@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { DockerAuth, DockerConfig } from './docker-config.ts';
+import { matchesImage } from './match-image.ts';
+
+/** A Secret of the cluster that credentials came from. */
+export interface SecretSource {
+  uid: string;
+  namespace: string;
+  name: string;
+}
+
+/** Credentials and where they came from. Without a source they are the node's own, which every pod on it may use. */
+export interface TrackedAuth extends DockerAuth {
+  hash: string;
+  source: SecretSource | undefined;
+}
+
+const DEFAULT_REGISTRY = 'index.docker.io';
+
+/** Credentials by registry and path (upstream: credentialprovider/keyring.go BasicDockerKeyring). */
+export class Keyring {
+  readonly #credentials = new Map<string, TrackedAuth[]>();
+
+  add(config: DockerConfig, source: SecretSource | undefined): void {
+    for (const [location, auth] of Object.entries(config)) {
+      const key = keyOf(location);
+      const known = this.#credentials.get(key) ?? [];
+      this.#credentials.set(key, known);
+      known.push({ ...auth, hash: hashAuth(auth), source });
+    }
+  }
+
+  /** All that fit the repository (`docker.io/library/x`), the more specific place first. */
+  lookup(repository: string): TrackedAuth[] {
+    const keys = [...this.#credentials.keys()].sort().reverse();
+    const found = keys.filter((key) => matchesImage(key, repository)).flatMap((key) => this.#credentials.get(key) ?? []);
+    if (found.length > 0) return found;
+    return isDefaultRegistry(repository) ? [...(this.#credentials.get(DEFAULT_REGISTRY) ?? [])] : [];
+  }
+}
+
+/** `https://host/v1/team` and `host/team` are the same place. */
+function keyOf(location: string): string {
+  const bare = location.replace(/^https?:\/\//, '');
+  const slash = bare.indexOf('/');
+  if (slash === -1) return bare;
+  const path = bare.slice(slash);
+  const effective = /^\/v[12]\//.test(path) ? path.slice(3) : path;
+  return effective === '/' ? bare.slice(0, slash) : bare.slice(0, slash) + effective;
+}
+
+function isDefaultRegistry(repository: string): boolean {
+  const slash = repository.indexOf('/');
+  if (slash === -1) return repository !== '';
+  const first = repository.slice(0, slash);
+  return first === 'docker.io' || first === DEFAULT_REGISTRY || (first !== '' && !/[.:]/.test(first));
+}
+
+/** The same digest upstream keeps in its pull records, so that records stay valid when the agent is replaced: SHA-256 of Go's JSON. */
+export function hashAuth(auth: DockerAuth): string {
+  const fields = { ...(auth.username === '' ? {} : { username: auth.username }), ...(auth.password === '' ? {} : { password: auth.password }) };
+  const json = JSON.stringify(fields).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return createHash('sha256').update(json).digest('hex');
+}

@@ -1,0 +1,54 @@
+import { Buffer } from 'node:buffer';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { Secret } from '../../../../api/core/secret.ts';
+import { errorMessage } from '../../../../base/errors.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { SecretLookup } from '../interfaces.ts';
+import { parseDockerConfig, type ParsedDockerConfig } from './docker-config.ts';
+import { Keyring } from './keyring.ts';
+
+const JSON_TYPE = { type: 'kubernetes.io/dockerconfigjson', key: '.dockerconfigjson' } as const;
+const LEGACY_TYPE = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as const;
+
+/** The credentials in a Secret; undefined when it is not of a kind that holds any. */
+export function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
+  for (const { type, key } of [JSON_TYPE, LEGACY_TYPE]) {
+    const data = secret.data?.[key];
+    if (secret.type === type && data !== undefined && data !== '') return parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'), type === LEGACY_TYPE.type);
+  }
+  return undefined;
+}
+
+export interface FoundPullSecrets {
+  keyring: Keyring;
+  /** Names of those that are not there, in the pod's order. */
+  missing: readonly string[];
+}
+
+/** The pod's imagePullSecrets. One that is missing or unreadable is no error: the image may be had without it (upstream: getPullSecretsForPod). */
+export async function findPullSecrets(pod: Pod, lookup: SecretLookup, log: Logger): Promise<FoundPullSecrets> {
+  const keyring = new Keyring();
+  const missing: string[] = [];
+  const { namespace, name: podName } = pod.metadata;
+  for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
+    if (name === '') continue;
+    const secret = await secretOf(lookup, namespace, name, log);
+    if (secret === undefined) {
+      missing.push(name);
+      continue;
+    }
+    const parsed = dockerConfigOf(secret);
+    for (const problem of parsed?.problems ?? []) log.warn('image pull secret cannot be used in full', { pod: `${namespace}/${podName}`, secret: `${namespace}/${name}`, problem });
+    if (parsed !== undefined) keyring.add(parsed.config, { uid: secret.metadata.uid, namespace, name });
+  }
+  return { keyring, missing };
+}
+
+async function secretOf(lookup: SecretLookup, namespace: string, name: string, log: Logger): Promise<Secret | undefined> {
+  try {
+    return await lookup.secret(namespace, name);
+  } catch (error) {
+    log.warn('image pull secret could not be looked up', { secret: `${namespace}/${name}`, error: errorMessage(error) });
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+/** Something that takes room on the images' file system, as far as the agent knows. */
+export interface DiskConsumer {
+  what: string;
+  bytes: number;
+}
+
+export interface DiskFacts {
+  mountpoint: string;
+  usedPercent: number;
+  capacityBytes: number;
+  usedBytes: number;
+  freedBytes: number;
+  /** All that the runtime keeps there: images, and the writable layers of containers. */
+  runtimeBytes: number;
+  imagesInUse: readonly { name: string; bytes: number }[];
+  consumers: readonly DiskConsumer[];
+}
+
+/**
+ * One message that says why removing images did not help and what does use the disk. Begins with upstream's words
+ * (image_gc_manager.go), which people search for.
+ */
+export function describeDiskUse(facts: DiskFacts): string {
+  const largest = [...facts.imagesInUse].sort((left, right) => right.bytes - left.bytes).slice(0, 3);
+  const named = largest.map(({ name, bytes }) => `${name} ${formatSize(bytes)}`).join(', ');
+  const known = [{ what: `images and container layers${named === '' ? '' : ` (largest images in use: ${named})`}`, bytes: facts.runtimeBytes }, ...facts.consumers].filter(({ bytes }) => bytes > 0).sort((left, right) => right.bytes - left.bytes);
+  const rest = facts.usedBytes - known.reduce((sum, { bytes }) => sum + bytes, 0);
+  const parts = known.map(({ what, bytes }) => `${formatSize(bytes)} ${what}`);
+  if (rest > 0) parts.push(`${formatSize(rest)} other data that the agent does not manage`);
+  return (
+    `Insufficient free disk space on the node's image filesystem (${facts.usedPercent}% of ${formatSize(facts.capacityBytes)} used). ` +
+    `Failed to free sufficient space by deleting unused images (freed ${facts.freedBytes} bytes). ` +
+    `In use on ${facts.mountpoint}: ${parts.join('; ')}.`
+  );
+}
+
+export function formatSize(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return unit === 0 ? `${Math.floor(size)} B` : `${size.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,204 @@
+import { nodeEvents } from '../../../api/reasons.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Image, ImageRuntime } from '../../ports/images.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { describeDiskUse, type DiskConsumer } from './disk-report.ts';
+import { computeNeed, selectCandidates, selectOld, selectRipe, updateRecords, type ImageGcPolicy, type ImageRecord } from './gc-select.ts';
+import type { ImageLeases } from './image-leases.ts';
+import type { DiskUsage, NodeEvents } from './interfaces.ts';
+import type { PullAccess } from './pull-access.ts';
+
+/** Upstream: ImageGCPeriod. */
+export const IMAGE_GC_PERIOD_MS = 5 * 60_000;
+
+export interface ImageGcParts {
+  images: Pick<ImageRuntime, 'listImages' | 'removeImage' | 'imageFsInfo'>;
+  containers: Pick<ContainerRuntime, 'listContainers'>;
+  disk: DiskUsage;
+  policy: ImageGcPolicy;
+  leases: ImageLeases;
+  access: PullAccess;
+  events: NodeEvents;
+  world: { clock: Clock; random: Random; log: Logger };
+  /** Images the runtime makes sandboxes of, as far as known. */
+  sandboxImages?: readonly string[];
+  /** Images that pods mount as volumes: no container names them. */
+  mountedImages?: () => Iterable<string>;
+  /** What else takes room there; asked only when removing images does not help. */
+  consumers?: () => Promise<readonly DiskConsumer[]>;
+}
+
+interface Survey {
+  candidates: ImageRecord[];
+  inUse: readonly Image[];
+}
+
+/**
+ * Removes images nobody needs when their disk gets full or when they are old (upstream: images/image_gc_manager.go). Never one that is pinned,
+ * that a container (dead ones too) or a sandbox is made of, or that is promised to a pod. A pass costs three calls while there is room.
+ */
+export class ImageGc {
+  readonly #parts: ImageGcParts;
+  readonly #loop: Loop;
+  readonly #startedMs: number;
+  #records = new Map<string, ImageRecord>();
+  #images: readonly Image[] = [];
+  #mountpoint: string | undefined;
+  #failures = 0;
+  #lastComplaint = '';
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ImageGcParts) {
+    this.#parts = parts;
+    this.#startedMs = parts.world.clock.monotonicMs();
+    this.#loop = createLoop({ name: 'image-gc', ...parts.world, periodMs: IMAGE_GC_PERIOD_MS, pass: () => this.#pass() });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** The node's images as of the last pass. */
+  get images(): readonly Image[] {
+    return this.#images;
+  }
+
+  /** One pass: old images, then down to the low mark if above the high one. Rejects when that was not reached or an image could not be removed. */
+  collect(): Promise<void> {
+    return this.#exclusive(() => this.#collect());
+  }
+
+  /** Removes everything that may be removed, however young, for eviction. Returns the bytes that removed images had. */
+  deleteUnused(): Promise<number> {
+    return this.#exclusive(async () => {
+      const beganMs = this.#parts.world.clock.nowMs();
+      const { candidates } = await this.#survey();
+      const { freedBytes, errors } = await this.#remove(candidates, Number.POSITIVE_INFINITY, 'eviction');
+      await this.#prune(beganMs);
+      if (errors.length > 0) throw new KubeletError('Unavailable', `images could not be removed: ${errors.join('; ')}`, { op: 'image gc' });
+      return freedBytes;
+    });
+  }
+
+  async #pass(): Promise<void> {
+    const { policy, world, events } = this.#parts;
+    // As upstream: with these two settings image collection is off; looking costs nothing then either.
+    if (policy.highPercent === 100 && policy.maxAgeMs === 0) return;
+    try {
+      await this.collect();
+      if (this.#failures > 0) world.log.info('image garbage collection succeeds again');
+      this.#failures = 0;
+      this.#lastComplaint = '';
+    } catch (error) {
+      this.#failures++;
+      const message = errorMessage(error);
+      if (message === this.#lastComplaint) return;
+      world.log.error('image garbage collection failed', { error: message, times: this.#failures });
+      if (this.#failures > 1) events.nodeEvent('Warning', nodeEvents.imageGCFailed, message);
+      this.#lastComplaint = message;
+    }
+  }
+
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#running.then(work, work);
+    this.#running = next.catch((error: unknown) => error);
+    return next;
+  }
+
+  async #collect(): Promise<void> {
+    const { policy, world, disk } = this.#parts;
+    const beganMs = world.clock.nowMs();
+    const nowMs = world.clock.monotonicMs();
+    const { candidates, inUse } = await this.#survey();
+    const old = selectOld(candidates, policy, nowMs, this.#startedMs);
+    const aged = await this.#remove(old, Number.POSITIVE_INFINITY, 'age');
+    const mountpoint = await this.#imageFs();
+    const usage = await disk.diskUsage(mountpoint);
+    if (usage.capacityBytes === 0) {
+      this.#parts.events.nodeEvent('Warning', nodeEvents.invalidDiskCapacity, 'invalid capacity 0 on image filesystem');
+      throw new KubeletError('Unavailable', 'invalid capacity 0 on image filesystem', { op: 'image gc' });
+    }
+    const { bytesToFree, usedPercent } = computeNeed(usage, policy);
+    const ripe = selectRipe(candidates.filter((candidate) => !old.includes(candidate)), policy, nowMs);
+    const freed = bytesToFree > 0 ? await this.#remove(ripe, bytesToFree, 'space') : { freedBytes: 0, errors: [] };
+    if (old.length > 0 || bytesToFree > 0) await this.#prune(beganMs);
+    const errors = [...aged.errors, ...freed.errors];
+    if (errors.length > 0) throw new KubeletError('Unavailable', `wanted to free ${bytesToFree} bytes, but freed ${freed.freedBytes} bytes space with errors in image deletion: ${errors.join('; ')}`, { op: 'image gc' });
+    if (freed.freedBytes < bytesToFree) await this.#complain({ mountpoint, usedPercent, usage, freedBytes: freed.freedBytes, inUse });
+  }
+
+  /** Throws the message, after saying it to the node's watchers. */
+  async #complain(facts: { mountpoint: string; usedPercent: number; usage: { capacityBytes: number; availableBytes: number }; freedBytes: number; inUse: readonly Image[] }): Promise<never> {
+    const { images, consumers, events, world } = this.#parts;
+    const known = await (consumers?.() ?? Promise.resolve([])).catch((error: unknown) => {
+      world.log.warn('could not find out what uses the disk', { error: errorMessage(error) });
+      return [];
+    });
+    const runtimeBytes = (await images.imageFsInfo()).reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+    const { capacityBytes, availableBytes } = facts.usage;
+    const imagesInUse = facts.inUse.map((image) => ({ name: nameOf(image), bytes: image.sizeBytes }));
+    const message = describeDiskUse({ ...facts, capacityBytes, usedBytes: capacityBytes - availableBytes, runtimeBytes, imagesInUse, consumers: known });
+    if (message !== this.#lastComplaint) events.nodeEvent('Warning', nodeEvents.freeDiskSpaceFailed, message);
+    throw new KubeletError('Unavailable', message, { op: 'image gc' });
+  }
+
+  async #survey(): Promise<Survey> {
+    const { images, containers, leases, sandboxImages = [], mountedImages, world } = this.#parts;
+    // Containers after images: an image whose container is made in between is seen as used, not as free.
+    const present = await images.listImages();
+    const inUse = new Set<string>(mountedImages?.() ?? []);
+    for (const { imageId, imageRef } of await containers.listContainers()) inUse.add(imageId).add(imageRef);
+    this.#images = present;
+    this.#records = updateRecords(this.#records, present, inUse, world.clock.monotonicMs());
+    const candidates = selectCandidates(this.#records, { inUse, leased: leases.leased(), sandboxImages });
+    const free = new Set(candidates.map(({ image }) => image.id));
+    return { candidates, inUse: present.filter(({ id }) => !free.has(id)) };
+  }
+
+  async #remove(victims: readonly ImageRecord[], enoughBytes: number, reason: 'age' | 'space' | 'eviction'): Promise<{ freedBytes: number; errors: string[] }> {
+    const { images, leases, world } = this.#parts;
+    const errors: string[] = [];
+    let freedBytes = 0;
+    for (const { image } of victims) {
+      if (freedBytes >= enoughBytes) break;
+      // Removing takes time; a pod may have been promised the next one meanwhile.
+      const leased = leases.leased();
+      if ([image.id, ...image.repoTags, ...image.repoDigests].some((name) => leased.has(name))) continue;
+      try {
+        await images.removeImage(image.id);
+        world.log.info('removed image', { image: nameOf(image), imageId: image.id, sizeBytes: image.sizeBytes, reason });
+        freedBytes += image.sizeBytes;
+        this.#records.delete(image.id);
+        this.#images = this.#images.filter(({ id }) => id !== image.id);
+      } catch (error) {
+        errors.push(`${nameOf(image)}: ${errorMessage(error)}`);
+      }
+    }
+    return { freedBytes, errors };
+  }
+
+  #prune(beganMs: number): Promise<void> {
+    return this.#parts.access.prune(new Set(this.#images.map(({ id }) => id)), beganMs);
+  }
+
+  async #imageFs(): Promise<string> {
+    if (this.#mountpoint === undefined) {
+      const [first] = await this.#parts.images.imageFsInfo();
+      if (first === undefined || first.mountpoint === '') throw new KubeletError('Unavailable', 'the runtime does not say where it keeps images', { op: 'ImageFsInfo' });
+      this.#mountpoint = first.mountpoint;
+    }
+    return this.#mountpoint;
+  }
+}
+
+function nameOf(image: Image): string {
+  return image.repoTags[0] ?? image.repoDigests[0] ?? image.id;
+}

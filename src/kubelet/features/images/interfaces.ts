@@ -1,0 +1,42 @@
+import type { Secret } from '../../../api/core/secret.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import type { PodUid } from '../../model/ids.ts';
+
+/** Who the image runs as by itself. A number wins over a name. */
+export interface ImageUser {
+  uid?: number;
+  username: string;
+}
+
+/** What became of making an image present; `reason` is a waiting reason, `retryAtMs` wall time. */
+export type ImageOutcome =
+  | { kind: 'present'; imageRef: string; user: ImageUser }
+  | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
+
+export interface EnsureRequest {
+  pod: Pod;
+  container: AnyContainer;
+  runtimeHandler: string;
+  signal: AbortSignal;
+}
+
+/** Secrets of the pod's namespace; undefined for one that does not exist. May reject when that cannot be known. */
+export interface SecretLookup {
+  secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
+}
+
+/** Where slow work for a pod is announced; the returned function takes it back. */
+export interface Activity {
+  begin(uid: PodUid, step: string, cause: string): () => void;
+}
+
+/** How much of a file system is used, as `df` would say it. Rejects with NotFound or Unavailable. */
+export interface DiskUsage {
+  diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }>;
+}
+
+/** Events about the node itself. */
+export interface NodeEvents {
+  nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
+}

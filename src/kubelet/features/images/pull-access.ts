@@ -1,0 +1,152 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Image, ImageRuntime } from '../../ports/images.ts';
+import type { TrackedAuth } from './credentials/keyring.ts';
+import type { PullRecordFiles } from './pull-records.ts';
+import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest, type PulledRecord, type PulledWith, type PulledWithSecret, type VerificationPolicy } from './pull-verification.ts';
+
+export interface PullAccessOptions {
+  records: PullRecordFiles;
+  runtime: Pick<ImageRuntime, 'listImages'>;
+  policy: VerificationPolicy;
+  allowlist: readonly string[];
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Which pods may use which of the node's images (upstream: images/pullmanager).
+ * 1. What was pulled with a pod's secret is given only to pods that have that secret, whatever their pull policy says.
+ * 2. Records are read once and then kept in memory; every change is on disk before it is relied on.
+ * 3. An image whose pull began and whose end nobody saw counts as pulled with unknown credentials: it has to be proven.
+ * 4. NeverVerify reads and checks nothing, but records are still kept for the day the policy changes.
+ */
+export class PullAccess {
+  readonly #options: PullAccessOptions;
+  readonly #records = new Map<string, PulledRecord>();
+  /** Pulls under way by image, and intents left by a run before. */
+  readonly #intents = new Map<string, number>();
+  #loading: Promise<void> | undefined;
+
+  constructor(options: PullAccessOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the records and settles what an earlier run left unfinished. Done by itself with the first question, if nobody calls it before. */
+  load(): Promise<void> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  /** Whether this pod may use the image as it stands on the node. `secretsOfPod` is asked only when it matters. */
+  async mayUse(image: string, imageRef: string, secretsOfPod: () => Promise<readonly TrackedAuth[]>): Promise<boolean> {
+    const { policy, allowlist, log } = this.#options;
+    if (policy === 'NeverVerify') return true;
+    await this.load();
+    const record = this.#records.get(imageRef);
+    if (!needsVerification(policy, allowlist, image, record !== undefined || this.#intents.has(image))) return true;
+    const pulledWith = record?.credentials[trimTagAndDigest(image)];
+    if (pulledWith === undefined) return false;
+    const proof = proveAccess(pulledWith, pulledWith.nodePodsAccessible ? [] : (await secretsOfPod()).flatMap(asPulledWith));
+    if (proof.kind === 'granted' && proof.learned !== undefined) {
+      await this.#merge(image, imageRef, { nodePodsAccessible: false, secrets: [proof.learned] }).catch((error: unknown) => log.warn('image pull record could not be written', { image, error: errorMessage(error) }));
+    }
+    return proof.kind === 'granted';
+  }
+
+  /** Before a pull. Rejects when it cannot be written down: then the pull must not happen. */
+  async begin(image: string): Promise<void> {
+    await this.load();
+    const underWay = this.#intents.get(image) ?? 0;
+    this.#intents.set(image, underWay + 1);
+    try {
+      if (underWay === 0) await this.#options.records.writeIntent(image);
+    } catch (error) {
+      this.#leave(image);
+      throw error;
+    }
+  }
+
+  async succeeded(image: string, imageRef: string, used: TrackedAuth | undefined): Promise<void> {
+    const secrets = used === undefined ? [] : asPulledWith(used);
+    try {
+      await this.#merge(image, imageRef, { nodePodsAccessible: secrets.length === 0, secrets });
+    } catch (error) {
+      // The intent stays: the image still counts as pulled by the agent, and has to be proven.
+      this.#options.log.error('failed to write image pulled record', { imageRef, error: errorMessage(error) });
+      return;
+    }
+    await this.#end(image);
+  }
+
+  async failed(image: string): Promise<void> {
+    await this.#end(image);
+  }
+
+  /** Drops records of images that are gone; `beforeMs` (wall) keeps those of pulls that ended while images were being collected. */
+  async prune(presentRefs: ReadonlySet<string>, beforeMs: number): Promise<void> {
+    await this.load();
+    for (const [imageRef, record] of this.#records) {
+      if (presentRefs.has(imageRef) || record.lastUpdatedMs >= beforeMs) continue;
+      try {
+        await this.#options.records.removeRecord(imageRef);
+        this.#records.delete(imageRef);
+      } catch (error) {
+        this.#options.log.warn('image pull record could not be removed', { imageRef, error: errorMessage(error) });
+      }
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { records, runtime, log } = this.#options;
+    try {
+      await records.makeFolders();
+      for (const record of await records.records()) this.#records.set(record.imageRef, record);
+      const left = await records.intents();
+      if (left.length === 0) return;
+      for (const image of left) this.#intents.set(image, 1);
+      await this.#settleIntents(left, await runtime.listImages());
+    } catch (error) {
+      log.error('image pull records could not be loaded in full', { error: errorMessage(error) });
+    }
+  }
+
+  async #settleIntents(left: readonly string[], images: readonly Image[]): Promise<void> {
+    for (const image of left) {
+      const present = images.find(({ repoTags, repoDigests }) => repoTags.includes(image) || repoDigests.includes(image));
+      if (present === undefined) continue;
+      await this.#merge(image, present.id, undefined);
+      await this.#end(image);
+    }
+  }
+
+  async #merge(image: string, imageRef: string, pulledWith: PulledWith | undefined): Promise<void> {
+    const known = this.#records.get(imageRef);
+    const merged = mergeRecord(known, { imageRef, image, pulledWith }, this.#options.clock.nowMs());
+    if (merged === known) return;
+    this.#records.set(imageRef, merged);
+    await this.#options.records.writeRecord(merged);
+  }
+
+  async #end(image: string): Promise<void> {
+    if (!this.#leave(image)) return;
+    try {
+      await this.#options.records.removeIntent(image);
+    } catch (error) {
+      this.#options.log.warn('image pull intent could not be removed', { image, error: errorMessage(error) });
+    }
+  }
+
+  /** Returns whether that was the last pull of the image. */
+  #leave(image: string): boolean {
+    const left = (this.#intents.get(image) ?? 1) - 1;
+    if (left > 0) this.#intents.set(image, left);
+    else this.#intents.delete(image);
+    return left <= 0;
+  }
+}
+
+function asPulledWith(auth: TrackedAuth): PulledWithSecret[] {
+  return auth.source === undefined ? [] : [{ ...auth.source, credentialHash: auth.hash }];
+}

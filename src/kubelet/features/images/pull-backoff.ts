@@ -1,0 +1,51 @@
+import { nextBackoff, type BackoffCurve, type BackoffEntry } from '../../../base/backoff.ts';
+import type { Clock } from '../../../base/clock.ts';
+
+/** Upstream: kubelet.go imageBackOffPeriod and MaxImageBackOff. */
+export const PULL_BACKOFF: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
+const RESET_AFTER_MS = 2 * PULL_BACKOFF.maxMs;
+
+/** Waits between failed pulls, per pod and image. What nobody asked about for twice the longest wait is forgotten. */
+export class PullBackoff {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, BackoffEntry & { lastError: string }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** While a pull has to wait: how long still, and why. */
+  waiting(podUid: string, image: string): { leftMs: number; lastError: string } | undefined {
+    const entry = this.#entries.get(keyOf(podUid, image));
+    if (entry === undefined) return undefined;
+    const leftMs = entry.lastUpdateMs + entry.delayMs - this.#clock.monotonicMs();
+    return leftMs > 0 ? { leftMs, lastError: entry.lastError } : undefined;
+  }
+
+  /** Returns how long to wait now, in ms. */
+  failed(podUid: string, image: string, error: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [key, entry] of this.#entries) if (nowMs - entry.lastUpdateMs > RESET_AFTER_MS) this.#entries.delete(key);
+    const key = keyOf(podUid, image);
+    const next = nextBackoff(PULL_BACKOFF, this.#entries.get(key), nowMs, RESET_AFTER_MS);
+    this.#entries.set(key, { ...next, lastError: error });
+    return next.delayMs;
+  }
+
+  succeeded(podUid: string, image: string): void {
+    this.#entries.delete(keyOf(podUid, image));
+  }
+
+  /** A pod is gone, or what its pulls depend on has changed. */
+  forgetPod(podUid: string): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(`${podUid}_`)) this.#entries.delete(key);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}
+
+function keyOf(podUid: string, image: string): string {
+  return `${podUid}_${image}`;
+}

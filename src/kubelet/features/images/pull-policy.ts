@@ -1,0 +1,63 @@
+import { parseImageName, type ImageName } from '../../../api/image-name.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+
+export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
+
+export type ResolvedImage = { ok: true; image: string; name: ImageName } | { ok: false; message: string };
+
+/**
+ * The image as the runtime is asked for it: a name without tag and digest gets `:latest`, and nothing else is spelled out, so that short names
+ * stay the runtime's to resolve (upstream: image_manager.go applyDefaultImageTag).
+ */
+export function resolveImage(requested: string): ResolvedImage {
+  const name = parseImageName(requested);
+  if (name === undefined) return { ok: false, message: `Failed to apply default image tag ${quoted(requested)}: couldn't parse image name ${quoted(requested)}: ${whyInvalid(requested)}` };
+  const bare = name.digest === undefined && name.tag !== undefined && !requested.endsWith(`:${name.tag}`);
+  return { ok: true, image: bare ? `${requested}:${name.tag}` : requested, name };
+}
+
+function whyInvalid(image: string): string {
+  const named = image.split('@')[0] ?? '';
+  const lower = named.toLowerCase();
+  if (named !== lower && parseImageName(lower) !== undefined) return 'invalid reference format: repository name must be lowercase';
+  if (/^[a-f0-9]{64}$/.test(image)) return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
+  return 'invalid reference format';
+}
+
+/** The container's policy; what was never defaulted gets the API's default: Always for `latest`, else IfNotPresent. */
+export function pullPolicyOf(container: AnyContainer, name: ImageName): PullPolicy {
+  const given = container.imagePullPolicy;
+  if (given === 'Always' || given === 'IfNotPresent' || given === 'Never') return given;
+  return name.digest === undefined && name.tag === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+export type PullDecision = 'use' | 'verify' | 'pull' | 'refuse';
+
+/** What to do about an image whose presence is known; with Always it is never asked for. `verify`: usable if this pod may have it. */
+export function decidePull(policy: PullPolicy, present: boolean): Exclude<PullDecision, 'use'> {
+  if (policy === 'Always') return 'pull';
+  if (present) return 'verify';
+  return policy === 'Never' ? 'refuse' : 'pull';
+}
+
+/** Text in Go's quotes, as upstream's messages have it. */
+export function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+export interface PullFailure {
+  reason: 'ErrImagePull' | 'RegistryUnavailable' | 'SignatureValidationFailed';
+  message: string;
+}
+
+/**
+ * The waiting reason of a failed pull. Runtimes say by the first word of their message what CRI has no code for
+ * (upstream: image_manager.go evalCRIPullErr, cri-api errors).
+ */
+export function classifyPullFailure(image: string, error: string): PullFailure {
+  const text = error.replace(/^rpc error: code = \w+ desc = /, '');
+  for (const [reason, why] of [['RegistryUnavailable', 'the registry is unavailable'], ['SignatureValidationFailed', 'the signature validation failed']] as const) {
+    if (text.startsWith(reason)) return { reason, message: `image pull failed for ${image} because ${why}${text.slice(reason.length)}` };
+  }
+  return { reason: 'ErrImagePull', message: error };
+}

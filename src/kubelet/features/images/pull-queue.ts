@@ -1,0 +1,134 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { KubeletError } from '../../../base/errors.ts';
+
+export interface PullQueueOptions {
+  clock: Clock;
+  /** registryPullQPS; 0 for no limit. */
+  qps: number;
+  /** registryBurst. */
+  burst: number;
+  /** Pulls at the same time; undefined for no cap, 1 for one after the other. */
+  maxParallel: number | undefined;
+}
+
+interface Waiting {
+  registry: string;
+  order: number;
+  start: () => void;
+}
+
+/**
+ * The next pull to start: of the registries with pulls waiting, one that has the fewest running; then first come, first served. So a registry
+ * that hangs or has much asked of it does not keep others waiting longer than one place takes to become free.
+ */
+export function selectNextPull<T extends { registry: string; order: number }>(waiting: Iterable<T>, running: ReadonlyMap<string, number>): T | undefined {
+  let best: T | undefined;
+  for (const candidate of waiting) {
+    if (best === undefined) {
+      best = candidate;
+      continue;
+    }
+    const difference = (running.get(candidate.registry) ?? 0) - (running.get(best.registry) ?? 0);
+    if (difference < 0 || (difference === 0 && candidate.order < best.order)) best = candidate;
+  }
+  return best;
+}
+
+/**
+ * Who may pull when.
+ * 1. At most `maxParallel` pulls run at once.
+ * 2. Starts follow a token bucket of `qps` and `burst`. Upstream fails a pull without a token; here it waits for the next one.
+ * 3. An aborted wait takes no place and no token.
+ */
+export class PullQueue {
+  readonly #options: PullQueueOptions;
+  readonly #waiting = new Set<Waiting>();
+  readonly #running = new Map<string, number>();
+  #runningCount = 0;
+  #order = 0;
+  #tokens: number;
+  #filledAtMs: number;
+  #timer: Timer | undefined;
+
+  constructor(options: PullQueueOptions) {
+    this.#options = options;
+    this.#tokens = options.burst;
+    this.#filledAtMs = options.clock.monotonicMs();
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
+  get runningCount(): number {
+    return this.#runningCount;
+  }
+
+  /** Resolves when the pull may start, with the function that gives its place back. Rejects with `Aborted`. */
+  enter(registry: string, signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.#waiting.delete(entry);
+        reject(new KubeletError('Aborted', 'the wait for a pull was aborted'));
+      };
+      const entry: Waiting = {
+        registry,
+        order: this.#order++,
+        start: () => {
+          signal.removeEventListener('abort', abort);
+          resolve(this.#occupy(registry));
+        },
+      };
+      if (signal.aborted) return abort();
+      signal.addEventListener('abort', abort, { once: true });
+      this.#waiting.add(entry);
+      this.#startNext();
+    });
+  }
+
+  #occupy(registry: string): () => void {
+    this.#runningCount++;
+    this.#running.set(registry, (this.#running.get(registry) ?? 0) + 1);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.#runningCount--;
+      const others = (this.#running.get(registry) ?? 1) - 1;
+      if (others > 0) this.#running.set(registry, others);
+      else this.#running.delete(registry);
+      this.#startNext();
+    };
+  }
+
+  #startNext(): void {
+    const cap = this.#options.maxParallel ?? Number.POSITIVE_INFINITY;
+    while (this.#waiting.size > 0 && this.#runningCount < cap) {
+      const waitMs = this.#takeToken();
+      if (waitMs > 0) return this.#tryAgainIn(waitMs);
+      const next = selectNextPull(this.#waiting, this.#running) as Waiting;
+      this.#waiting.delete(next);
+      next.start();
+    }
+  }
+
+  /** 0 when there was one, else how long until there is. */
+  #takeToken(): number {
+    const { qps, burst, clock } = this.#options;
+    if (qps <= 0) return 0;
+    const nowMs = clock.monotonicMs();
+    this.#tokens = Math.min(Math.max(burst, 1), this.#tokens + ((nowMs - this.#filledAtMs) * qps) / 1000);
+    this.#filledAtMs = nowMs;
+    // Fractions of a token that rounding left short are as good as one.
+    if (this.#tokens < 1 - 1e-9) return ((1 - this.#tokens) * 1000) / qps;
+    this.#tokens -= 1;
+    return 0;
+  }
+
+  #tryAgainIn(delayMs: number): void {
+    this.#timer ??= this.#options.clock.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      this.#startNext();
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import type { SecretSource } from './credentials/keyring.ts';
+
+export type VerificationPolicy = 'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
+
+/** A Secret that an image was pulled with, and the digest of the credentials in it. */
+export interface PulledWithSecret extends SecretSource {
+  credentialHash: string;
+}
+
+/** Who may use an image that the agent pulled, per name it was pulled by. */
+export interface PulledWith {
+  /** Pulled without credentials or with the node's own: any pod of the node. */
+  nodePodsAccessible: boolean;
+  secrets: readonly PulledWithSecret[];
+}
+
+export interface PulledRecord {
+  imageRef: string;
+  lastUpdatedMs: number;
+  /** By image name without tag and digest. */
+  credentials: Readonly<Record<string, PulledWith>>;
+}
+
+/** The name as written, without tag and digest. */
+export function trimTagAndDigest(image: string): string {
+  const named = image.split('@')[0] ?? image;
+  const colon = named.lastIndexOf(':');
+  return colon > named.lastIndexOf('/') ? named.slice(0, colon) : named;
+}
+
+/** Whether a present image needs proof at all (upstream: pullmanager/image_pull_policies.go). */
+export function needsVerification(policy: VerificationPolicy, allowlist: readonly string[], image: string, pulledByAgent: boolean): boolean {
+  switch (policy) {
+    case 'NeverVerify':
+      return false;
+    case 'NeverVerifyPreloadedImages':
+      return pulledByAgent;
+    case 'NeverVerifyAllowlistedImages':
+      return !isAllowlisted(allowlist, trimTagAndDigest(image));
+    case 'AlwaysVerify':
+      return true;
+  }
+}
+
+function isAllowlisted(allowlist: readonly string[], name: string): boolean {
+  return allowlist.some((pattern) => (pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
+}
+
+/** How many Secrets a record may grow to while being only matched against. */
+const MATCHING_WRITES_LIMIT = 100;
+
+export type AccessProof = { kind: 'granted'; learned?: PulledWithSecret } | { kind: 'denied' };
+
+/**
+ * Whether a pod may use what was pulled by that name: everybody may, or one of its secrets is one that it was pulled with, by content or by
+ * place. A secret known only by one of the two is worth remembering (`learned`), so that it is still good when the other changes.
+ */
+export function proveAccess(pulledWith: PulledWith | undefined, podSecrets: readonly PulledWithSecret[]): AccessProof {
+  if (pulledWith === undefined) return { kind: 'denied' };
+  if (pulledWith.nodePodsAccessible) return { kind: 'granted' };
+  for (const mine of podSecrets) {
+    for (const known of pulledWith.secrets) {
+      const sameContent = known.credentialHash !== '' && known.credentialHash === mine.credentialHash;
+      const samePlace = known.uid === mine.uid && known.namespace === mine.namespace && known.name === mine.name;
+      if (!sameContent && !samePlace) continue;
+      const worthKeeping = sameContent !== samePlace && pulledWith.secrets.length < MATCHING_WRITES_LIMIT;
+      if (sameContent || worthKeeping) return worthKeeping ? { kind: 'granted', learned: mine } : { kind: 'granted' };
+    }
+  }
+  return { kind: 'denied' };
+}
+
+/** The record with one more way in; the same object when it says nothing new. Node-wide access, once given, stays. */
+export function mergeRecord(record: PulledRecord | undefined, add: { imageRef: string; image: string; pulledWith: PulledWith | undefined }, nowMs: number): PulledRecord {
+  const name = trimTagAndDigest(add.image);
+  const { pulledWith } = add;
+  if (record === undefined) return { imageRef: add.imageRef, lastUpdatedMs: nowMs, credentials: pulledWith === undefined ? {} : { [name]: pulledWith } };
+  if (pulledWith === undefined || (!pulledWith.nodePodsAccessible && pulledWith.secrets.length === 0)) return record;
+  const known = record.credentials[name];
+  if (known?.nodePodsAccessible === true) return record;
+  const merged = known === undefined ? pulledWith : mergeAccess(known, pulledWith);
+  return merged === known ? record : { ...record, lastUpdatedMs: nowMs, credentials: { ...record.credentials, [name]: merged } };
+}
+
+function mergeAccess(known: PulledWith, add: PulledWith): PulledWith {
+  if (add.nodePodsAccessible) return { nodePodsAccessible: true, secrets: [] };
+  const byPlace = new Map(known.secrets.map((secret) => [placeOf(secret), secret]));
+  let changed = false;
+  for (const secret of add.secrets) {
+    if (byPlace.get(placeOf(secret))?.credentialHash === secret.credentialHash) continue;
+    changed = true;
+    byPlace.set(placeOf(secret), secret);
+  }
+  if (!changed) return known;
+  const secrets = [...byPlace.entries()].sort(([left], [right]) => (left < right ? -1 : Number(left > right))).map(([, secret]) => secret);
+  return { nodePodsAccessible: false, secrets };
+}
+
+/** Sorts by namespace, name, uid. */
+function placeOf({ uid, namespace, name }: SecretSource): string {
+  return `${namespace}\0${name}\0${uid}`;
+}

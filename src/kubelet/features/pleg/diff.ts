@@ -1,0 +1,99 @@
+import type { PodUid } from '../../model/ids.ts';
+import type { PodLifecycleEvent } from '../../model/pod-lifecycle-event.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
+
+/**
+ * What the sync loop has to hear about a pod that went from `before` to `after` (upstream: pleg/generic.go, generateEvents).
+ * A container that vanished without being seen dead both died and was removed. Sandboxes are reported as one event per pod.
+ */
+export function computePodLifecycleEvents(uid: PodUid, before: PodRuntimeStatus | undefined, after: PodRuntimeStatus | undefined): PodLifecycleEvent[] {
+  const events: PodLifecycleEvent[] = [];
+  const earlier = new Map((before?.containers ?? []).map((container) => [container.id, container]));
+  for (const container of after?.containers ?? []) {
+    const kind = computeContainerEvent(earlier.get(container.id), container);
+    earlier.delete(container.id);
+    if (kind !== undefined) events.push({ kind, podUid: uid, containerId: container.id });
+  }
+  for (const gone of earlier.values()) {
+    if (gone.state !== 'exited') events.push({ kind: 'ContainerDied', podUid: uid, containerId: gone.id });
+    events.push({ kind: 'ContainerRemoved', podUid: uid, containerId: gone.id });
+  }
+  if (!sameSandboxes(before?.sandboxes ?? [], after?.sandboxes ?? [])) events.push({ kind: 'SandboxChanged', podUid: uid });
+  return events;
+}
+
+type ContainerEventKind = Exclude<PodLifecycleEvent['kind'], 'SandboxChanged'>;
+
+function computeContainerEvent(before: ContainerRuntimeStatus | undefined, after: ContainerRuntimeStatus): ContainerEventKind | undefined {
+  if (before === after) return undefined;
+  if (before?.state !== after.state) {
+    switch (after.state) {
+      case 'running':
+        return 'ContainerStarted';
+      case 'exited':
+        return 'ContainerDied';
+      case 'created':
+      case 'unknown':
+        return 'ContainerChanged';
+    }
+  }
+  return before !== undefined && sameContainer(before, after) ? undefined : 'ContainerChanged';
+}
+
+/** Equal in everything that can change during a container's life. */
+export function sameContainer(left: ContainerRuntimeStatus, right: ContainerRuntimeStatus): boolean {
+  return (
+    left === right ||
+    (left.state === right.state &&
+      left.startedAtMs === right.startedAtMs &&
+      left.finishedAtMs === right.finishedAtMs &&
+      left.exitCode === right.exitCode &&
+      left.reason === right.reason &&
+      left.message === right.message &&
+      left.logPath === right.logPath &&
+      left.imageRef === right.imageRef &&
+      left.resources?.cpuPeriod === right.resources?.cpuPeriod &&
+      left.resources?.cpuQuota === right.resources?.cpuQuota &&
+      left.resources?.cpuShares === right.resources?.cpuShares &&
+      left.resources?.memoryLimitBytes === right.resources?.memoryLimitBytes)
+  );
+}
+
+export function sameSandbox(left: SandboxRuntimeStatus, right: SandboxRuntimeStatus): boolean {
+  return left === right || (left.id === right.id && left.ready === right.ready && left.ips.length === right.ips.length && left.ips.every((ip, index) => ip === right.ips[index]));
+}
+
+function sameSandboxes(left: readonly SandboxRuntimeStatus[], right: readonly SandboxRuntimeStatus[]): boolean {
+  return left === right || (left.length === right.length && left.every((sandbox, index) => sameSandbox(sandbox, right[index] as SandboxRuntimeStatus)));
+}
+
+/** One pod's part of a listing of the node. */
+export interface PodListing {
+  sandboxes: readonly ListedSandbox[];
+  containers: readonly Listed[];
+}
+
+/** Sorted by pod. What carries no pod uid was not made by this agent and is left out. */
+export function groupByPod(sandboxes: readonly ListedSandbox[], containers: readonly Listed[]): Map<PodUid, PodListing> {
+  const pods = new Map<PodUid, { sandboxes: ListedSandbox[]; containers: Listed[] }>();
+  const podOf = (uid: PodUid): { sandboxes: ListedSandbox[]; containers: Listed[] } => {
+    const known = pods.get(uid);
+    if (known !== undefined) return known;
+    const fresh = { sandboxes: [], containers: [] };
+    pods.set(uid, fresh);
+    return fresh;
+  };
+  for (const sandbox of sandboxes) if (sandbox.podUid !== '') podOf(sandbox.podUid).sandboxes.push(sandbox);
+  for (const container of containers) if (container.podUid !== '') podOf(container.podUid).containers.push(container);
+  return pods;
+}
+
+/** Whether a list shows more of the pod, less of it, or it in another state than is known. */
+export function listingDiffers(known: PodRuntimeStatus | undefined, listing: PodListing): boolean {
+  if (known === undefined) return true;
+  if (known.sandboxes.length !== listing.sandboxes.length || known.containers.length !== listing.containers.length) return true;
+  const states = new Map<string, string>(known.containers.map((container) => [container.id, container.state]));
+  for (const sandbox of known.sandboxes) states.set(sandbox.id, String(sandbox.ready));
+  return listing.containers.some((item) => states.get(item.id) !== item.state) || listing.sandboxes.some((item) => states.get(item.id) !== String(item.ready));
+}

@@ -1,0 +1,146 @@
+import { withDeadline, type Clock } from '../../../base/clock.ts';
+import { KeyedWorkers } from '../../../base/keyed-workers.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { PodListing } from './diff.ts';
+import { inspectListed, listPod, unlessGone, type RuntimeReader } from './inspect.ts';
+import type { Sequence } from './pod-record.ts';
+import type { RuntimeCache } from './runtime-cache.ts';
+
+/** Inspections at the same time; more only make each other wait in the runtime. */
+const SLOTS = 16;
+/** An inspection that takes longer gives its slot to the next: hung pods never stand in others' way. */
+const SLOT_HOLD_MS = 1000;
+/** One pod's inspection is given up after this. */
+export const INSPECTION_LIMIT_MS = 10_000;
+
+interface Work {
+  /** Read the whole pod again, from a list of its own. */
+  whole: boolean;
+  /** Read what differs in this part of a node-wide list, and when that was asked for. */
+  listed: { listing: PodListing; seq: Sequence } | undefined;
+  /** Single containers or sandboxes to look at. */
+  ids: Set<string>;
+  done: ((error: unknown) => void)[];
+}
+
+export interface InspectorOptions {
+  clock: Clock;
+  runtime: RuntimeReader;
+  cache: RuntimeCache;
+  /** Called once per failed inspection. */
+  onFailure: (uid: PodUid, error: unknown) => void;
+}
+
+/**
+ * Reads pods from the runtime into the cache.
+ * 1. One inspection per pod at a time; what is asked for meanwhile is folded into the next, which begins after it was asked.
+ * 2. A pod whose inspection hangs or fails delays no other pod, and keeps its last good status.
+ */
+export class Inspector {
+  readonly #options: InspectorOptions;
+  readonly #lanes: KeyedWorkers<PodUid, Work>;
+  readonly #queue: (() => void)[] = [];
+  #free = SLOTS;
+  #stopped = new AbortController();
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+    this.#lanes = new KeyedWorkers<PodUid, Work>({
+      run: (uid, work) => this.#run(uid, work),
+      fold: (pending, next) => ({
+        whole: pending.whole || next.whole,
+        listed: next.listed ?? pending.listed,
+        ids: next.ids.size === 0 ? pending.ids : new Set([...pending.ids, ...next.ids]),
+        done: [...pending.done, ...next.done],
+      }),
+      onError: () => undefined,
+    });
+  }
+
+  /** Reads the pod afresh, from now on; resolves to how it stands then. Rejects when the runtime cannot be read. */
+  async refresh(uid: PodUid): Promise<PodRuntimeStatus | undefined> {
+    await this.#submit(uid, { whole: true });
+    return this.#options.cache.get(uid);
+  }
+
+  /** Looks at one container or sandbox of the pod. Never rejects: trouble is noted in the cache. */
+  look(uid: PodUid, id: string): Promise<void> {
+    return this.#submit(uid, { ids: new Set([id]) }).catch(() => undefined);
+  }
+
+  /** Brings the cache in line with a pod's part of a list. Never rejects: trouble is noted in the cache. */
+  catchUp(uid: PodUid, listing: PodListing, seq: Sequence): Promise<void> {
+    return this.#submit(uid, { listed: { listing, seq } }).catch(() => undefined);
+  }
+
+  /** Gives up what is under way. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  #submit(uid: PodUid, work: Partial<Work>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = (error: unknown): void => {
+        if (error === undefined) resolve();
+        else reject(error as Error);
+      };
+      this.#lanes.submit(uid, { whole: false, listed: undefined, ids: new Set(), ...work, done: [done] });
+    });
+  }
+
+  async #run(uid: PodUid, work: Work): Promise<void> {
+    const { clock, cache, onFailure } = this.#options;
+    const release = await this.#slot();
+    const handOver = clock.setTimer(SLOT_HOLD_MS, release);
+    let failure: unknown;
+    try {
+      await withDeadline({ clock, limitMs: INSPECTION_LIMIT_MS, op: 'inspect pod', signal: this.#stopped.signal }, (signal) => this.#inspect(uid, work, signal));
+    } catch (error) {
+      failure = error ?? new Error('inspection failed');
+      if (!this.#stopped.signal.aborted) {
+        cache.noteTrouble(uid, failure);
+        onFailure(uid, failure);
+      }
+    }
+    handOver.cancel();
+    release();
+    for (const done of work.done) done(failure);
+  }
+
+  async #inspect(uid: PodUid, work: Work, signal: AbortSignal): Promise<void> {
+    const { runtime, cache } = this.#options;
+    if (work.whole) {
+      const seq = cache.beginObservation();
+      const listing = await listPod(runtime, uid, { signal });
+      cache.commitReading(uid, seq, await inspectListed(runtime, listing, cache, { signal, depth: 'full' }));
+      return;
+    }
+    if (work.listed !== undefined) {
+      const { listing, seq } = work.listed;
+      cache.commitReading(uid, seq, await inspectListed(runtime, listing, cache, { signal, depth: 'changed' }));
+    }
+    await Promise.all(Array.from(work.ids, (id) => this.#lookAt(id, signal)));
+  }
+
+  async #lookAt(id: string, signal: AbortSignal): Promise<void> {
+    const { runtime, cache } = this.#options;
+    const seq = cache.beginObservation();
+    if (cache.container(id) !== undefined) cache.commitContainer(id, seq, await unlessGone(runtime.containerStatus(id as ContainerId, { signal })));
+    else if (cache.sandbox(id) !== undefined) cache.commitSandbox(id, seq, await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal })));
+  }
+
+  /** Resolves to a function that gives the slot back, once. */
+  async #slot(): Promise<() => void> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      const next = this.#queue.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    };
+  }
+}

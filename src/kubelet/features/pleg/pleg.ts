@@ -1,0 +1,306 @@
+import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import { runtimeAnnotations, runtimeLabels } from '../../../api/annotations.ts';
+import type { PodLifecycleEvent } from '../../model/pod-lifecycle-event.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
+import { computePodLifecycleEvents } from './diff.ts';
+import { EventChecks } from './event-checks.ts';
+import { EventStream } from './event-stream.ts';
+import { unlessGone, type RuntimeReader } from './inspect.ts';
+import { INSPECTION_LIMIT_MS, Inspector } from './inspector.ts';
+import { relist } from './relist.ts';
+import type { CacheChange, ChangeOrigin, RuntimeCache } from './runtime-cache.ts';
+
+/** Without a stream, as upstream's generic PLEG; with one, only a safety net (upstream's evented PLEG: 300 s). */
+const POLLING_PERIOD_MS = 1000;
+const SAFETY_NET_PERIOD_MS = 60_000;
+/** Upstream: the relist threshold, 3 minutes. */
+const UNHEALTHY_AFTER_MS = 3 * 60_000;
+/** Ids nobody knows yet mostly belong to work of the agent whose result is on its way. */
+const UNKNOWN_ID_GRACE_MS = 250;
+/** How many ids of foreign containers, and of containers with an OOM kill, are remembered. */
+const REMEMBERED_IDS = 4096;
+/** Adoption is over after this, whatever hangs; pods that could not be read are marked in the cache. */
+const ADOPTION_PATIENCE_MS = 1000;
+/** A pod in transition is read again at these distances, the last one until the deadline. */
+const TRANSITION_MS = [5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
+
+export interface PlegOptions {
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  runtime: RuntimeReader;
+  /** In order of preference: CRI's, then containerd's own. May be empty. */
+  sources: readonly RuntimeEventSource[];
+  cache: RuntimeCache;
+  /** Called after the cache shows it, for changes the agent made itself (`own`) too. Must not throw. */
+  onEvent: (event: PodLifecycleEvent, origin: ChangeOrigin) => void;
+  /** For metrics: how long each relist took, in milliseconds, and how many pods it had inspected. */
+  onRelist?: (durationMs: number, inspected: number) => void;
+}
+
+export interface PlegHealth {
+  ok: boolean;
+  /** In upstream's words; empty when ok. */
+  reason: string;
+  /** Monotonic time of the last sign of life: a relist that worked or an event. */
+  lastActiveMs: number | undefined;
+}
+
+/**
+ * The pod lifecycle event generator: keeps the cache true to the runtime and tells what changed.
+ * 1. Events are hints; every change of the cache comes from the runtime's answers, or from an event's own status where it can only move things forward.
+ * 2. With a stream, nothing is read but what events name and a slow relist; without one, the node is listed each second.
+ * 3. A pod that cannot be read stays as it was, marked in the cache, and is tried again; no other pod notices.
+ */
+export class Pleg {
+  readonly #options: PlegOptions;
+  readonly #inspector: Inspector;
+  readonly #checks: EventChecks;
+  readonly #stream: EventStream;
+  readonly #loop: Loop;
+  readonly #unknown = new Map<string, { kind: RuntimeEvent['kind']; timer: Timer }>();
+  readonly #foreign = new Set<string>();
+  readonly #oomSeen = new Set<string>();
+  readonly #transitions = new Map<PodUid, { untilMs: number; step: number; timer: Timer | undefined }>();
+  readonly #retries = new Map<PodUid, Timer>();
+  readonly #adopted: Promise<void>;
+  #isAdopted = false;
+  #markAdopted!: () => void;
+  #lastRelistMs: number | undefined;
+  #lastEventMs: number | undefined;
+  #relistFailed = false;
+  #forgetListener: (() => void) | undefined;
+  #stopped = false;
+
+  constructor(options: PlegOptions) {
+    const { clock, random, log, runtime, cache, sources } = options;
+    this.#options = options;
+    this.#inspector = new Inspector({ clock, runtime, cache, onFailure: (uid, error) => this.#onInspectionFailure(uid, error) });
+    this.#checks = new EventChecks({ clock, cache, inspector: this.#inspector });
+    this.#stream = new EventStream({ clock, random, log, sources, onEvent: (event) => this.#onRuntimeEvent(event), onState: () => this.#loop.wake() });
+    this.#loop = createLoop({
+      name: 'pleg',
+      clock,
+      random,
+      log,
+      periodMs: () => (this.#stream.kind === undefined ? POLLING_PERIOD_MS : SAFETY_NET_PERIOD_MS),
+      jitterFactor: 0.1,
+      pass: () => this.#relist(),
+    });
+    this.#adopted = new Promise((resolve) => {
+      this.#markAdopted = resolve;
+    });
+  }
+
+  start(): void {
+    const { cache } = this.#options;
+    if (this.#forgetListener === undefined) {
+      const forgets = [cache.onChange((change) => this.#onCacheChange(change)), cache.onUnsure((uid) => void this.#inspector.refresh(uid).catch(() => undefined))];
+      this.#forgetListener = () => forgets.forEach((forget) => forget());
+    }
+    this.#stream.start();
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#checks.stop();
+    this.#inspector.stop();
+    for (const { timer } of this.#unknown.values()) timer.cancel();
+    for (const { timer } of this.#transitions.values()) timer?.cancel();
+    for (const timer of this.#retries.values()) timer.cancel();
+    await Promise.all([this.#stream.stop(), this.#loop.stop()]);
+    this.#forgetListener?.();
+  }
+
+  /**
+   * Resolves once the first list of the node is in and each of its pods was inspected, or could not be, or a second has passed since:
+   * pods that hang then are the ones of which the cache says `isRead` false.
+   */
+  whenAdopted(): Promise<void> {
+    return this.#adopted;
+  }
+
+  /** Reads the pod from the runtime, from now on; rejects when that fails. Resolves to undefined when nothing of it is there. */
+  refresh(uid: PodUid): Promise<PodRuntimeStatus | undefined> {
+    return this.#inspector.refresh(uid);
+  }
+
+  /** Something of this pod is about to change without a sure event: it is read again, soon and then ever slower, until it did or the time is up. */
+  expectChange(uid: PodUid, withinMs: number): void {
+    const untilMs = this.#options.clock.monotonicMs() + withinMs;
+    const known = this.#transitions.get(uid);
+    if (known !== undefined) {
+      known.untilMs = Math.max(known.untilMs, untilMs);
+      return;
+    }
+    this.#transitions.set(uid, { untilMs, step: 0, timer: undefined });
+    this.#armTransition(uid);
+  }
+
+  /** The event stream that stands; undefined while the node is polled. */
+  get streamKind(): EventSourceKind | undefined {
+    return this.#stream.kind;
+  }
+
+  health(): PlegHealth {
+    const lastActiveMs = Math.max(this.#lastRelistMs ?? -Infinity, this.#lastEventMs ?? -Infinity);
+    if (lastActiveMs === -Infinity) return { ok: false, reason: 'pleg has yet to be successful', lastActiveMs: undefined };
+    const agoMs = this.#options.clock.monotonicMs() - lastActiveMs;
+    if (agoMs <= UNHEALTHY_AFTER_MS) return { ok: true, reason: '', lastActiveMs };
+    return { ok: false, reason: `pleg was last seen active ${Math.round(agoMs / 1000)}s ago; threshold is ${UNHEALTHY_AFTER_MS / 60_000}m0s`, lastActiveMs };
+  }
+
+  // ---- Relisting ----
+
+  async #relist(): Promise<void> {
+    const { clock, log, onRelist } = this.#options;
+    const startMs = clock.monotonicMs();
+    try {
+      const { settled, inspected } = await relist({ ...this.#options, inspector: this.#inspector });
+      this.#lastRelistMs = clock.monotonicMs();
+      onRelist?.(this.#lastRelistMs - startMs, inspected);
+      if (this.#relistFailed) log.info('relist works again');
+      this.#relistFailed = false;
+      if (!this.#isAdopted) {
+        this.#isAdopted = true;
+        const patience = clock.setTimer(ADOPTION_PATIENCE_MS, this.#markAdopted);
+        void settled.then(() => {
+          patience.cancel();
+          this.#markAdopted();
+        });
+      }
+    } catch (error) {
+      // One line per outage, not one per second.
+      if (!this.#relistFailed) log.error('relist failed', { error: errorMessage(error) });
+      this.#relistFailed = true;
+    }
+  }
+
+  #onInspectionFailure(uid: PodUid, error: unknown): void {
+    const { clock, cache, log } = this.#options;
+    const failures = cache.troubleOf(uid)?.failures ?? 1;
+    if (failures === 1) log.warn('cannot read the pod from the runtime', { podUid: uid, error: errorMessage(error) });
+    // A runtime that is away is found again by relisting, which then reads whatever is in trouble.
+    if (this.#stopped || this.#retries.has(uid) || (isKind(error, 'Unavailable') && this.#stream.kind === undefined)) return;
+    const delayMs = Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 5));
+    this.#retries.set(
+      uid,
+      clock.setTimer(delayMs, () => {
+        this.#retries.delete(uid);
+        if (cache.troubleOf(uid) !== undefined) void this.#inspector.refresh(uid).catch(() => undefined);
+      }),
+    );
+  }
+
+  // ---- Transitions ----
+
+  #armTransition(uid: PodUid): void {
+    const { clock } = this.#options;
+    const transition = this.#transitions.get(uid);
+    if (transition === undefined) return;
+    const delayMs = TRANSITION_MS[Math.min(transition.step++, TRANSITION_MS.length - 1)] ?? POLLING_PERIOD_MS;
+    if (clock.monotonicMs() + delayMs > transition.untilMs) {
+      this.#transitions.delete(uid);
+      return;
+    }
+    transition.timer = clock.setTimer(delayMs, () => {
+      void this.#inspector
+        .refresh(uid)
+        .catch(() => undefined)
+        .then(() => this.#armTransition(uid));
+    });
+  }
+
+  // ---- Events ----
+
+  #onRuntimeEvent(event: RuntimeEvent): void {
+    const { clock, cache } = this.#options;
+    this.#lastEventMs = clock.monotonicMs();
+    const { id, kind, pod } = event;
+    if (this.#foreign.has(id)) return;
+    if (pod?.sandbox.podUid === '') {
+      this.#remember(this.#foreign, id);
+      return;
+    }
+    // An exit is news at once. Starts are mostly the agent's own, and its own result would only come second.
+    if (kind === 'stopped' && pod !== undefined) cache.commitSnapshot(pod);
+    const uid = cache.ownerOf(id);
+    if (uid !== undefined) {
+      if (kind === 'changed') this.#remember(this.#oomSeen, id);
+      if (!this.#takeExit(uid, event)) this.#checks.expect(uid, id, kind);
+      return;
+    }
+    // A creation alone changes nothing that runs; the end of what was never known is no news.
+    if (kind === 'created' || kind === 'deleted' || kind === 'changed' || cache.wasRemoved(id)) return;
+    const waiting = this.#unknown.get(id);
+    if (waiting !== undefined) waiting.kind = kind;
+    else this.#unknown.set(id, { kind, timer: clock.setTimer(UNKNOWN_ID_GRACE_MS, () => void this.#identify(id)) });
+  }
+
+  /** Whose is it? Asked once per id, and only when the agent itself did not say in time. */
+  async #identify(id: string): Promise<void> {
+    this.#unknown.delete(id);
+    const { clock, runtime, cache, log } = this.#options;
+    if (cache.ownerOf(id) !== undefined || this.#stopped) return;
+    try {
+      const labels = await withDeadline({ clock, limitMs: INSPECTION_LIMIT_MS, op: 'identify container' }, async (signal) => {
+        const container = await unlessGone(runtime.containerStatus(id as ContainerId, { signal }));
+        return (container ?? (await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal }))))?.labels;
+      });
+      if (labels === undefined) return;
+      const uid = labels[runtimeLabels.podUid] ?? '';
+      if (uid === '') this.#remember(this.#foreign, id);
+      else await this.#inspector.refresh(uid as PodUid);
+    } catch (error) {
+      // The next relist finds it.
+      log.debug(4, 'cannot tell whose container it is', { id, error: errorMessage(error) });
+    }
+  }
+
+  #remember(ids: Set<string>, id: string): void {
+    ids.add(id);
+    if (ids.size > REMEMBERED_IDS) ids.delete(ids.values().next().value as string);
+  }
+
+  /**
+   * Takes an exit from the event itself, some 25 ms before containerd 1.6's status shows it. Not where the runtime's answer is worth the wait:
+   * after an OOM, whose reason it knows, and where the end of the log is wanted, which may still be on its way into the file.
+   */
+  #takeExit(uid: PodUid, { id, exit }: RuntimeEvent): boolean {
+    const { cache } = this.#options;
+    if (exit === undefined || this.#oomSeen.has(id)) return false;
+    if (cache.container(id)?.annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError') return false;
+    if (!cache.commitExit(id, exit)) return false;
+    this.#checks.confirm(uid, id);
+    return true;
+  }
+
+  #onCacheChange(change: CacheChange): void {
+    const { uid, before, after, origin } = change;
+    const transition = this.#transitions.get(uid);
+    if (transition !== undefined && origin === 'observed') {
+      transition.timer?.cancel();
+      this.#transitions.delete(uid);
+    }
+    if (this.#unknown.size > 0 && after !== undefined) this.#claimUnknown(uid, after);
+    for (const event of computePodLifecycleEvents(uid, before, after)) this.#options.onEvent(event, origin);
+  }
+
+  /** Events that came before the agent's own result did. */
+  #claimUnknown(uid: PodUid, after: PodRuntimeStatus): void {
+    for (const { id } of [...after.sandboxes, ...after.containers]) {
+      const waiting = this.#unknown.get(id);
+      if (waiting === undefined) continue;
+      waiting.timer.cancel();
+      this.#unknown.delete(id);
+      this.#checks.expect(uid, id, waiting.kind);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { withDeadline, type Clock } from '../../../base/clock.ts';
+import { errorKind } from '../../../base/errors.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { CallOptions, Listed } from '../../ports/runtime.ts';
+import { groupByPod, listingDiffers, type PodListing } from './diff.ts';
+import type { Inspector } from './inspector.ts';
+import type { RuntimeReader } from './inspect.ts';
+import type { RuntimeCache } from './runtime-cache.ts';
+
+/** The two lists of a node may take this long. */
+const LIST_LIMIT_MS = 30_000;
+/** Lists by pod at the same time, where one list of all is too large. */
+const LISTS_BY_POD = 8;
+
+export interface RelistOptions {
+  clock: Clock;
+  runtime: RuntimeReader;
+  cache: RuntimeCache;
+  inspector: Inspector;
+}
+
+/**
+ * Compares the whole node with the cache by two calls, and has every pod that differs inspected.
+ * Resolves when the lists are in and compared; `settled` resolves when all inspections they led to have ended, well or not.
+ * Rejects when the lists could not be had.
+ */
+export async function relist(options: RelistOptions): Promise<{ settled: Promise<void>; inspected: number }> {
+  const { clock, runtime, cache, inspector } = options;
+  const seq = cache.beginObservation();
+  const pods = await withDeadline({ clock, limitMs: LIST_LIMIT_MS, op: 'relist' }, (signal) => listNode(runtime, cache, { signal }));
+  cache.noteListed([...pods].filter(([uid]) => cache.get(uid) === undefined).map(([uid, listing]) => ({ uid, ...nameOf(listing) })));
+  const inspections: Promise<void>[] = [];
+  for (const [uid, listing] of pods) {
+    const behind = cache.troubleOf(uid) !== undefined || !cache.isRead(uid) || listingDiffers(cache.get(uid), listing);
+    if (behind) inspections.push(inspector.catchUp(uid, listing, seq));
+  }
+  // A pod that is gone needs no look, only to be forgotten.
+  cache.forgetUnread((uid) => !pods.has(uid));
+  for (const { uid, name, namespace } of [...cache.all()]) if (!pods.has(uid)) cache.commitReading(uid, seq, { name, namespace, sandboxes: [], containers: [] });
+  return { settled: Promise.all(inspections).then(() => undefined), inspected: inspections.length };
+}
+
+function nameOf({ sandboxes, containers }: PodListing): { name: string; namespace: string } {
+  const named = sandboxes[0] ?? containers[0];
+  return { name: named?.podName ?? '', namespace: named?.podNamespace ?? '' };
+}
+
+async function listNode(runtime: RuntimeReader, cache: RuntimeCache, options: CallOptions): Promise<Map<PodUid, PodListing>> {
+  const listing = runtime.listContainers({}, options).then(
+    (containers) => containers,
+    (error: unknown) => {
+      // Gone or slow is gone or slow; any other refusal may be a list above the message limit, which parts of it are not.
+      const kind = errorKind(error);
+      if (kind === 'Internal' || kind === 'Invalid') return undefined;
+      throw error;
+    },
+  );
+  const [sandboxes, containers] = await Promise.all([runtime.listSandboxes({}, options), listing]);
+  if (containers !== undefined) return groupByPod(sandboxes, containers);
+  const uids = new Set<PodUid>([...sandboxes.map((sandbox) => sandbox.podUid).filter((uid) => uid !== ''), ...Array.from(cache.all(), (pod) => pod.uid)]);
+  return groupByPod(sandboxes, await listByPod(runtime, [...uids], options));
+}
+
+async function listByPod(runtime: RuntimeReader, uids: PodUid[], options: CallOptions): Promise<Listed[]> {
+  const all: Listed[] = [];
+  const takeTurns = async (): Promise<void> => {
+    for (let uid = uids.pop(); uid !== undefined; uid = uids.pop()) all.push(...(await runtime.listContainers({ podUid: uid }, options)));
+  };
+  await Promise.all(Array.from({ length: LISTS_BY_POD }, takeTurns));
+  return all;
+}

@@ -1,0 +1,304 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import { emptyPodRuntimeStatus, type ContainerRuntimeStatus, type PodRuntimeStatus, type SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import { PodRecord, Removals, type PodReading, type Sequence } from './pod-record.ts';
+
+/** `own`: the agent did it itself and told the cache; `observed`: read from the runtime. */
+export type ChangeOrigin = 'own' | 'observed';
+
+export interface CacheChange {
+  uid: PodUid;
+  before: PodRuntimeStatus | undefined;
+  /** undefined when nothing of the pod is left. */
+  after: PodRuntimeStatus | undefined;
+  origin: ChangeOrigin;
+}
+
+/** Why a pod could not be read, since when (monotonic ms), and how often in a row. The pod's last good status stays in the cache. */
+export interface ReadTrouble {
+  error: unknown;
+  sinceMs: number;
+  failures: number;
+}
+
+/** As much as a list tells of a pod. */
+export type PodIdentity = Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>;
+
+/** Ids that were removed lately, so that their late events are known for what they are. */
+const REMEMBERED_REMOVALS = 4096;
+
+/**
+ * Every pod of the node as the runtime is known to hold it.
+ * 1. Each change of a pod is one step: readers see the pod before it or after it.
+ * 2. Older observations never undo newer ones (see PodRecord); sequences from `beginObservation` say which is which.
+ * 3. Listeners hear of a change after `get` shows it, in the order of changes, and only when something changed.
+ * 4. `ownerOf` knows exactly the ids of sandboxes and containers in the cache.
+ */
+export class RuntimeCache {
+  readonly #clock: Clock;
+  readonly #pods = new Map<PodUid, PodRecord>();
+  readonly #status = new Map<PodUid, PodRuntimeStatus>();
+  readonly #owners = new Map<string, PodUid>();
+  readonly #removals = new Removals(REMEMBERED_REMOVALS);
+  /** Pods of the last list whose reading is still to come. */
+  readonly #unread = new Map<PodUid, PodIdentity>();
+  /** Pods to which the agent did something and could not learn what came of it. */
+  readonly #unsure = new Set<PodUid>();
+  readonly #unsureListeners = new Set<(uid: PodUid) => void>();
+  /** Containers whose end only an event told: the runtime's own answer may still add a message or an OOM kill. */
+  readonly #toldByEvent = new Set<string>();
+  #everListed = false;
+  readonly #troubles = new Map<PodUid, ReadTrouble>();
+  readonly #waiters = new Map<PodUid, Set<() => void>>();
+  readonly #listeners = new Set<(change: CacheChange) => void>();
+  #sequence: Sequence = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  // ---- Reading ----
+
+  /** undefined when the runtime holds nothing of the pod (or, before the first relist, nothing is known). */
+  get(uid: PodUid): PodRuntimeStatus | undefined {
+    return this.#status.get(uid);
+  }
+
+  getOrEmpty(pod: { uid: PodUid; name: string; namespace: string }): PodRuntimeStatus {
+    return this.#status.get(pod.uid) ?? emptyPodRuntimeStatus(pod, this.#clock.monotonicMs());
+  }
+
+  all(): Iterable<PodRuntimeStatus> {
+    return this.#status.values();
+  }
+
+  get podCount(): number {
+    return this.#status.size;
+  }
+
+  /** The pod of a container's or sandbox's id. */
+  ownerOf(id: string): PodUid | undefined {
+    return this.#owners.get(id);
+  }
+
+  container(id: string): ContainerRuntimeStatus | undefined {
+    return this.#recordOf(id)?.container(id);
+  }
+
+  sandbox(id: string): SandboxRuntimeStatus | undefined {
+    return this.#recordOf(id)?.sandbox(id);
+  }
+
+  /** false for an exit that only an event told so far. */
+  isConfirmed(id: string): boolean {
+    return !this.#toldByEvent.has(id);
+  }
+
+  /** Whether the id was in the cache not long ago and is no more. */
+  wasRemoved(id: string): boolean {
+    return this.#removals.has(id);
+  }
+
+  /**
+   * Whether `get` is the truth about this pod. False before the first list of the node, and while the runtime is known to hold something of the pod
+   * that could not be read yet: then `undefined` does not mean that nothing is there, and nothing may be created on that ground.
+   */
+  isRead(uid: PodUid): boolean {
+    return this.#everListed && !this.#unread.has(uid);
+  }
+
+  /**
+   * Whether something may be started or made for the pod on the ground of `get`: it is read, the last reading went well, and the agent knows what
+   * came of all it did to it.
+   */
+  isSure(uid: PodUid): boolean {
+    return this.isRead(uid) && !this.#troubles.has(uid) && !this.#unsure.has(uid);
+  }
+
+  /** Pods that the runtime is known to hold and of which nothing was read yet: none of them is among `all`. */
+  unread(): Iterable<PodIdentity> {
+    return this.#unread.values();
+  }
+
+  troubleOf(uid: PodUid): ReadTrouble | undefined {
+    return this.#troubles.get(uid);
+  }
+
+  /** Resolves after the next change of the pod, with how it stands then; rejects never, resolves early when `signal` aborts. */
+  whenChanged(uid: PodUid, signal?: AbortSignal): Promise<PodRuntimeStatus | undefined> {
+    return new Promise((resolve) => {
+      const waiters = this.#waiters.get(uid) ?? new Set();
+      this.#waiters.set(uid, waiters);
+      const wake = (): void => {
+        waiters.delete(wake);
+        if (waiters.size === 0 && this.#waiters.get(uid) === waiters) this.#waiters.delete(uid);
+        signal?.removeEventListener('abort', wake);
+        resolve(this.get(uid));
+      };
+      waiters.add(wake);
+      if (signal?.aborted === true) wake();
+      else signal?.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  /** Returns a function that ends it. */
+  onChange(listener: (change: CacheChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  // ---- The agent's own results ----
+
+  noteSandbox(status: SandboxRuntimeStatus): void {
+    if (this.#removals.has(status.id)) return;
+    const names = { name: status.podName, namespace: status.podNamespace };
+    this.#change(status.podUid, names, 'own', (record, seq) => record.upsertSandbox(status, seq));
+  }
+
+  noteContainer(pod: { uid: PodUid; name: string; namespace: string }, status: ContainerRuntimeStatus): void {
+    if (this.#removals.has(status.id)) return;
+    this.#change(pod.uid, pod, 'own', (record, seq) => record.upsertContainer(status, seq));
+  }
+
+  noteContainerRemoved(uid: PodUid, id: ContainerId): void {
+    this.#noteRemoved(uid, id);
+  }
+
+  noteSandboxRemoved(uid: PodUid, id: SandboxId): void {
+    this.#noteRemoved(uid, id);
+  }
+
+  /** A call of the agent's for this pod failed or was given up, so that it may have worked all the same: `isSure` is false until the pod was read anew. */
+  noteUnsure(uid: PodUid): void {
+    this.#unsure.add(uid);
+    for (const listener of this.#unsureListeners) listener(uid);
+  }
+
+  /** Calls `listener` with pods that have to be read anew; returns a function that ends it. */
+  onUnsure(listener: (uid: PodUid) => void): () => void {
+    this.#unsureListeners.add(listener);
+    return () => void this.#unsureListeners.delete(listener);
+  }
+
+  // ---- Observations ----
+
+  /** To be drawn before the runtime is asked. */
+  beginObservation(): Sequence {
+    return ++this.#sequence;
+  }
+
+  /** A list of the node is in. `unread`: pods it shows of which nothing was known. */
+  noteListed(unread: Iterable<PodIdentity>): void {
+    this.#everListed = true;
+    for (const pod of unread) this.#unread.set(pod.uid, pod);
+  }
+
+  /** Pods that a list does not show any more need no reading. */
+  forgetUnread(isGone: (uid: PodUid) => boolean): void {
+    for (const uid of this.#unread.keys()) if (isGone(uid)) this.#unread.delete(uid);
+  }
+
+  /** A whole pod as read; an empty reading means that it is gone. */
+  commitReading(uid: PodUid, seq: Sequence, reading: PodReading): void {
+    this.#troubles.delete(uid);
+    this.#unread.delete(uid);
+    this.#unsure.delete(uid);
+    // A reading takes over from the cache only what is confirmed: an exit in it is the runtime's own answer.
+    for (const { id, state } of reading.containers) if (state === 'exited') this.#toldByEvent.delete(id);
+    if (!this.#pods.has(uid) && reading.sandboxes.length === 0 && reading.containers.length === 0) return;
+    this.#change(uid, reading, 'observed', (record) => record.applyReading(reading, seq));
+  }
+
+  /** One container as read, or undefined: it is not there. Only for ids in the cache. */
+  commitContainer(id: string, seq: Sequence, status: ContainerRuntimeStatus | undefined): void {
+    this.#toldByEvent.delete(id);
+    const uid = this.#owners.get(id);
+    if (uid === undefined) return;
+    this.#change(uid, undefined, 'observed', (record) => (status === undefined ? record.remove(id, seq) : record.upsertContainer(status, seq)));
+  }
+
+  /** The same for a sandbox. */
+  commitSandbox(id: string, seq: Sequence, status: SandboxRuntimeStatus | undefined): void {
+    const uid = this.#owners.get(id);
+    if (uid === undefined) return;
+    this.#change(uid, undefined, 'observed', (record) => (status === undefined ? record.remove(id, seq) : record.upsertSandbox(status, seq)));
+  }
+
+  /**
+   * What an event carried: a snapshot of unsure age (see PodRecord.applySnapshot).
+   */
+  commitSnapshot(snapshot: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] }): void {
+    const { sandbox } = snapshot;
+    if (sandbox.podUid === '') return;
+    const names = { name: sandbox.podName, namespace: sandbox.podNamespace };
+    for (const { id, state } of snapshot.containers) if (state === 'exited' && this.container(id)?.state === 'running') this.#noteToldByEvent(id);
+    this.#change(sandbox.podUid, names, 'observed', (record, seq) => record.applySnapshot(sandbox, snapshot.containers, seq));
+  }
+
+  /**
+   * A running container's end, as an event reports it. Reason as the runtime will give it: by the code alone (containerd: toCRIContainerStatus);
+   * an OOM kill still replaces it (see mergeContainer). Returns whether it was taken.
+   */
+  commitExit(id: string, exit: { exitCode: number; finishedAtMs: number }): boolean {
+    const known = this.container(id);
+    const uid = this.#owners.get(id);
+    if (known?.state !== 'running' || uid === undefined) return false;
+    const ended: ContainerRuntimeStatus = { ...known, ...exit, state: 'exited', reason: exit.exitCode === 0 ? 'Completed' : 'Error' };
+    this.#noteToldByEvent(id);
+    this.#change(uid, undefined, 'observed', (record, seq) => record.upsertContainer(ended, seq));
+    return true;
+  }
+
+  noteTrouble(uid: PodUid, error: unknown): ReadTrouble {
+    const earlier = this.#troubles.get(uid);
+    const trouble: ReadTrouble = { error, sinceMs: earlier?.sinceMs ?? this.#clock.monotonicMs(), failures: (earlier?.failures ?? 0) + 1 };
+    this.#troubles.set(uid, trouble);
+    return trouble;
+  }
+
+  // ---- Inside ----
+
+  #noteToldByEvent(id: string): void {
+    this.#toldByEvent.add(id);
+    if (this.#toldByEvent.size > REMEMBERED_REMOVALS) this.#toldByEvent.delete(this.#toldByEvent.values().next().value as string);
+  }
+
+  #recordOf(id: string): PodRecord | undefined {
+    const uid = this.#owners.get(id);
+    return uid === undefined ? undefined : this.#pods.get(uid);
+  }
+
+  #noteRemoved(uid: PodUid, id: string): void {
+    if (this.#pods.has(uid)) this.#change(uid, undefined, 'own', (record, seq) => record.remove(id, seq));
+    else this.#removals.add(id, this.beginObservation());
+  }
+
+  #change(uid: PodUid, names: { name: string; namespace: string } | undefined, origin: ChangeOrigin, apply: (record: PodRecord, seq: Sequence) => void): void {
+    const record = this.#pods.get(uid) ?? new PodRecord(uid, { name: names?.name ?? '', namespace: names?.namespace ?? '' }, this.#removals);
+    apply(record, origin === 'own' ? this.beginObservation() : this.#sequence);
+    const { changed, before, after } = record.settle(this.#clock.monotonicMs());
+    const existed = this.#status.has(uid);
+    if (record.isEmpty) {
+      this.#status.delete(uid);
+      this.#pods.delete(uid);
+    } else {
+      this.#pods.set(uid, record);
+      this.#status.set(uid, after);
+    }
+    if (!changed) return;
+    this.#reindex(uid, before, after);
+    const change: CacheChange = { uid, before: existed ? before : undefined, after: record.isEmpty ? undefined : after, origin };
+    for (const listener of this.#listeners) listener(change);
+    for (const wake of [...(this.#waiters.get(uid) ?? [])]) wake();
+  }
+
+  #reindex(uid: PodUid, before: PodRuntimeStatus, after: PodRuntimeStatus): void {
+    const left = new Set<string>();
+    for (const part of [...before.sandboxes, ...before.containers]) left.add(part.id);
+    for (const part of [...after.sandboxes, ...after.containers]) {
+      left.delete(part.id);
+      this.#owners.set(part.id, uid);
+    }
+    for (const id of left) this.#owners.delete(id);
+  }
+}

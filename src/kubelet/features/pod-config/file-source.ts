@@ -1,0 +1,367 @@
+import path from 'node:path/posix';
+import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
+import { FolderWatch } from './folder-watch.ts';
+import { combineVersions, computeFileVersion, nothing, takesAway, type FileVersion } from './file-version.ts';
+import type { LastGoodManifests } from './last-good.ts';
+import { manifestLimitBytes, readManifest, type ManifestProblem, type ManifestRules } from './manifest-reader.ts';
+import type { ObjectStore } from './object-store.ts';
+import { ProblemBook } from './problem-book.ts';
+
+/** A file that may still be written to is read after this long without a change. */
+const SETTLE_MS = 20;
+/** A file that never rests is read all the same after this long. */
+const LONGEST_SETTLE_MS = 2_000;
+/** A version that takes pods away while the file may still be written to must stand this long: it looks like a file cut off in the middle. */
+const TAKE_AWAY_MS = 1_000;
+/** stat and read of one file; a dead mount holds up nobody else longer than EMIT_MS. */
+const READ_LIMIT_MS = 5_000;
+const EMIT_MS = 50;
+/** For so long a file that cannot be read at start-up keeps back the clean-up of unknown pods. */
+const INCOMPLETE_LIMIT_MS = 60_000;
+const SECOND_LOOK_MS = 100;
+const MOST_LINKS = 8;
+/** Time stamps this young may not tell two writes apart. */
+const RACY_STAMP_MS = 100;
+
+export interface FileSourceOptions {
+  /** A file or a folder. */
+  path: string;
+  /** fileCheckFrequency: the safety net behind the watch. */
+  periodMs: number;
+  rules: ManifestRules;
+  files: HostFiles;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Where ConfigMaps and Secrets of the folder go; standalone only. */
+  objects?: ObjectStore;
+  lastGood?: LastGoodManifests;
+  /** All pods of all manifests. See PodConfig.setSource for `complete`. */
+  setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
+}
+
+interface Entry {
+  version: FileVersion;
+  /** What was read last, to read again only what changed; undefined to read in any case. */
+  stamp: string | undefined;
+  problems: readonly ManifestProblem[];
+  /** Of the last emission: what another file has already. */
+  duplicates: readonly ManifestProblem[];
+  /** Something of it was read, or nothing was there: false while it could never be read. */
+  readOnce: boolean;
+  /** It was not there when last looked for; gone when it is not there the next time either. */
+  missed: boolean;
+  busy: boolean;
+  /** A call on it is out, perhaps for ever. */
+  stuck: boolean;
+  again: boolean;
+  firstTouchMs: number;
+  lastTouchMs: number;
+  settling: Timer | undefined;
+}
+
+/**
+ * Pods from a file or a folder of manifests (upstream: config/file.go).
+ * 1. Each file is read on its own: a broken, hung or vanishing one changes nothing of another.
+ * 2. A faulty version of a file takes nothing away; its last good version stays.
+ * 3. Events of the watch only wake; what counts is what stat and read say, and only a file whose stamp changed is read.
+ */
+export class FileSource {
+  readonly #options: FileSourceOptions;
+  readonly #path: string;
+  readonly #book: ProblemBook;
+  readonly #loop: Loop;
+  readonly #watch: FolderWatch;
+  readonly #entries = new Map<string, Entry>();
+  #mode: 'folder' | 'file' | 'missing' | 'unknown' = 'unknown';
+  #reading = 0;
+  #listed = false;
+  /** Which file each object in force comes from. */
+  #owners: ReadonlyMap<string, string> = new Map();
+  #startedMs = 0;
+  #stopped = false;
+  #emitTimer: Timer | undefined;
+  #secondLook: Timer | undefined;
+  #emitted: { pods: readonly Pod[]; complete: boolean } | undefined;
+
+  constructor(options: FileSourceOptions) {
+    this.#options = options;
+    this.#path = path.resolve('/', options.path);
+    this.#book = new ProblemBook(options.log);
+    const { clock, random, log, files } = options;
+    this.#loop = createLoop({ name: 'manifest files', clock, random, log, periodMs: options.periodMs, pass: () => this.#pass() });
+    this.#watch = new FolderWatch({ files, clock, log, longestRetryMs: options.periodMs, onEvent: (name, settled) => this.#onEvent(name, settled), onLost: () => this.#loop.wake() });
+  }
+
+  start(): void {
+    this.#startedMs = this.#options.clock.monotonicMs();
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#watch.stop();
+    this.#emitTimer?.cancel();
+    this.#secondLook?.cancel();
+    for (const entry of this.#entries.values()) entry.settling?.cancel();
+    await this.#loop.stop();
+    await this.#options.lastGood?.flush();
+  }
+
+  /** What stands in the way of which manifest, for `explain` and the local API. */
+  problems(): readonly ManifestProblem[] {
+    return this.#book.list();
+  }
+
+  /** Looks at everything now. */
+  check(): void {
+    this.#loop.wake();
+  }
+
+  // ---- which files there are ----
+
+  async #pass(): Promise<void> {
+    const found = await this.#listFiles();
+    if (found === undefined) return;
+    for (const file of this.#entries.keys()) if (!found.includes(file)) this.#touch(file, true);
+    // Not awaited: a file on a dead mount must not hold up the next pass. Each read has its own deadline.
+    for (const file of found) if (this.#entries.get(file)?.settling === undefined) void this.#check(file);
+    this.#listed = true;
+    this.#emitSoon();
+  }
+
+  /** undefined when even that could not be found out; everything stays as it is then. */
+  async #listFiles(): Promise<readonly string[] | undefined> {
+    const { files, clock } = this.#options;
+    try {
+      return await withDeadline({ clock, limitMs: READ_LIMIT_MS, op: `list ${this.#path}` }, async () => {
+        const info = await files.stat(this.#path);
+        this.#mode = info?.type === 'directory' ? 'folder' : info === undefined ? 'missing' : 'file';
+        await this.#aim(this.#mode === 'folder' ? this.#path : path.dirname(this.#path));
+        this.#book.set('', info === undefined ? [{ file: this.#path, message: 'path does not exist, ignoring' }] : []);
+        if (info === undefined) return [];
+        if (info.type !== 'directory') return [this.#path];
+        return (await files.list(this.#path)).filter((name) => !name.startsWith('.')).map((name) => path.join(this.#path, name));
+      });
+    } catch (error) {
+      this.#book.set('', [{ file: this.#path, message: `cannot be read: ${errorMessage(error)}` }]);
+      return undefined;
+    }
+  }
+
+  /** A new watch may begin to hear a moment after it was asked for, so everything is looked at once more then. */
+  async #aim(wanted: string): Promise<void> {
+    const { files, clock } = this.#options;
+    let folder = wanted;
+    // A watch looks at a link itself; what counts is the folder it leads to.
+    for (let links = 0; links < MOST_LINKS && (await files.lstat(folder))?.type === 'symlink'; links++) folder = path.resolve(path.dirname(folder), await files.readLink(folder));
+    if (this.#stopped || !this.#watch.aim(folder)) return;
+    this.#secondLook?.cancel();
+    this.#secondLook = clock.setTimer(SECOND_LOOK_MS, () => this.#loop.wake());
+  }
+
+  #onEvent(name: string | undefined, settled: boolean): void {
+    if (this.#stopped) return;
+    const base = path.basename(this.#path);
+    if (this.#mode === 'folder' && name !== undefined) {
+      // `..data` is the link that swaps a whole folder of links at once.
+      if (name.startsWith('..')) this.#loop.wake();
+      else if (!name.startsWith('.')) this.#touch(path.join(this.#path, name), settled);
+    } else if (this.#mode === 'file' && name === base) this.#touch(this.#path, settled);
+    else if (name === undefined || name === base) this.#loop.wake();
+  }
+
+  // ---- one file ----
+
+  #entry(file: string): Entry {
+    let entry = this.#entries.get(file);
+    if (entry === undefined) {
+      entry = { version: nothing, stamp: undefined, problems: [], duplicates: [], readOnce: false, missed: false, busy: false, stuck: false, again: false, firstTouchMs: 0, lastTouchMs: -TAKE_AWAY_MS, settling: undefined };
+      this.#entries.set(file, entry);
+    }
+    return entry;
+  }
+
+  /** The file changed: read it now if it is complete, else once it rests. */
+  #touch(file: string, settled: boolean): void {
+    const { clock } = this.#options;
+    const entry = this.#entry(file);
+    entry.stamp = undefined;
+    if (settled) {
+      entry.settling?.cancel();
+      entry.settling = undefined;
+      entry.lastTouchMs = -TAKE_AWAY_MS;
+      void this.#check(file);
+      return;
+    }
+    entry.lastTouchMs = clock.monotonicMs();
+    if (entry.settling !== undefined) return;
+    entry.firstTouchMs = entry.lastTouchMs;
+    this.#settle(file, entry, SETTLE_MS);
+  }
+
+  #settle(file: string, entry: Entry, delayMs: number): void {
+    const { clock } = this.#options;
+    entry.settling?.cancel();
+    entry.settling = clock.setTimer(delayMs, () => {
+      entry.settling = undefined;
+      const nowMs = clock.monotonicMs();
+      const restMs = entry.lastTouchMs + SETTLE_MS - nowMs;
+      if (restMs > 0 && nowMs - entry.firstTouchMs < LONGEST_SETTLE_MS) this.#settle(file, entry, restMs);
+      else void this.#check(file);
+    });
+  }
+
+  async #check(file: string): Promise<void> {
+    const entry = this.#entry(file);
+    if (entry.busy) {
+      entry.again = true;
+      return;
+    }
+    entry.busy = true;
+    this.#reading++;
+    do {
+      entry.again = false;
+      await this.#load(file, entry);
+    } while (entry.again && !this.#stopped);
+    entry.busy = false;
+    this.#reading--;
+    this.#emitSoon();
+  }
+
+  async #load(file: string, entry: Entry): Promise<void> {
+    const { clock } = this.#options;
+    try {
+      // A call that never came back is still holding a thread: do not send another after it.
+      if (entry.stuck) return;
+      await withDeadline({ clock, limitMs: READ_LIMIT_MS, op: `read ${file}` }, async (signal) => {
+        entry.stuck = true;
+        await this.#read(file, entry, signal).finally(() => {
+          entry.stuck = false;
+        });
+      });
+    } catch (error) {
+      entry.stamp = undefined;
+      if (isKind(error, 'NotFound')) return this.#settle(file, entry, SETTLE_MS);
+      if (!entry.readOnce) await this.#recall(entry, file);
+      this.#note(file, entry, [{ file, message: `cannot be read: ${errorMessage(error)}` }]);
+    }
+  }
+
+  async #read(file: string, entry: Entry, signal: AbortSignal): Promise<void> {
+    const { files, clock } = this.#options;
+    const before = await files.stat(file);
+    if (signal.aborted) return;
+    if (before === undefined) return this.#vanish(file, entry, await files.lstat(file));
+    entry.missed = false;
+    const refusal = refuseByKind(before);
+    if (refusal !== undefined) {
+      if (!entry.readOnce) await this.#recall(entry, file);
+      entry.readOnce = true;
+      return this.#note(file, entry, [{ file, message: refusal }]);
+    }
+    const stamp = stampOf(before);
+    if (entry.stamp === stamp) return;
+    const text = await files.readText(file, manifestLimitBytes);
+    const after = await files.stat(file);
+    if (signal.aborted) return;
+    if (after === undefined || stampOf(after) !== stamp) return this.#touch(file, false);
+    const racy = clock.nowMs() - before.modifiedMs < RACY_STAMP_MS;
+    await this.#apply(file, entry, text);
+    if (!racy && entry.settling === undefined) entry.stamp = stamp;
+  }
+
+  async #apply(file: string, entry: Entry, text: string): Promise<void> {
+    const { rules, clock, lastGood } = this.#options;
+    const content = readManifest(text, { kind: 'file', path: file }, rules);
+    if (content.errors.length > 0 && !entry.readOnce) await this.#recall(entry, file);
+    const next = computeFileVersion(entry.version, content);
+    const restedMs = clock.monotonicMs() - entry.lastTouchMs;
+    if (restedMs < TAKE_AWAY_MS && takesAway(entry.version, next)) {
+      entry.firstTouchMs = clock.monotonicMs();
+      return this.#settle(file, entry, TAKE_AWAY_MS - restedMs);
+    }
+    entry.readOnce = true;
+    entry.version = next;
+    this.#note(file, entry, [...content.errors, ...content.warnings]);
+    if (content.errors.length === 0) lastGood?.note(file, text);
+  }
+
+  /** The version that ran before the agent was restarted, for a manifest that cannot be used now. */
+  async #recall(entry: Entry, file: string): Promise<void> {
+    const text = await this.#options.lastGood?.recall(file);
+    if (text === undefined || entry.readOnce) return;
+    const content = readManifest(text, { kind: 'file', path: file }, this.#options.rules);
+    if (content.errors.length > 0) return;
+    entry.version = computeFileVersion(nothing, content);
+    entry.readOnce = true;
+    this.#options.log.warn('manifest cannot be used; going on with its last good version', { file });
+  }
+
+  /** A file that is gone may be about to come back: editors move the old one away before the new one is in place. */
+  #vanish(file: string, entry: Entry, link: FileInfo | undefined): void {
+    if (!entry.missed) {
+      entry.missed = true;
+      return this.#settle(file, entry, SETTLE_MS);
+    }
+    this.#options.lastGood?.note(file, undefined);
+    if (link !== undefined) {
+      entry.version = nothing;
+      entry.readOnce = true;
+      return this.#note(file, entry, [{ file, message: 'is a link to a file that does not exist' }]);
+    }
+    this.#entries.delete(file);
+    this.#book.set(file, []);
+  }
+
+  #note(file: string, entry: Entry, problems: readonly ManifestProblem[]): void {
+    entry.problems = problems;
+    if (this.#entries.has(file)) this.#book.set(file, [...problems, ...entry.duplicates]);
+  }
+
+  // ---- telling ----
+
+  /** At once when nothing is being read, else as soon as that ends; but the slow ones are not waited for long. */
+  #emitSoon(): void {
+    if (this.#stopped || !this.#listed) return;
+    if (this.#reading === 0) return this.#emit();
+    this.#emitTimer ??= this.#options.clock.setTimer(EMIT_MS, () => this.#emit());
+  }
+
+  #emit(): void {
+    this.#emitTimer?.cancel();
+    this.#emitTimer = undefined;
+    const { clock, objects, setPods } = this.#options;
+    const entries = [...this.#entries].sort(([left], [right]) => (left < right ? -1 : 1));
+    const combined = combineVersions(entries.map(([file, entry]) => [file, entry.version] as const), this.#owners);
+    this.#owners = combined.owners;
+    for (const [file, entry] of entries) {
+      entry.duplicates = combined.duplicates.get(file) ?? [];
+      this.#book.set(file, [...entry.problems, ...entry.duplicates]);
+    }
+    const complete = this.#emitted?.complete === true || clock.monotonicMs() - this.#startedMs >= INCOMPLETE_LIMIT_MS || entries.every(([, entry]) => entry.readOnce);
+    objects?.replace('file', combined);
+    const { pods } = combined;
+    const last = this.#emitted;
+    if (last !== undefined && last.complete === complete && last.pods.length === pods.length && pods.every((pod, index) => pod === last.pods[index])) return;
+    this.#emitted = { pods, complete };
+    setPods(pods, { complete });
+  }
+}
+
+function stampOf(info: FileInfo): string {
+  return `${info.device}:${info.inode}:${info.sizeBytes}:${info.modifiedMs}`;
+}
+
+function refuseByKind(info: FileInfo): string | undefined {
+  if (info.type === 'directory') return 'is a directory, not recursing into it';
+  if (info.type !== 'file') return `is a ${info.type}, not a regular file`;
+  if (info.sizeBytes > manifestLimitBytes) return `is larger than ${manifestLimitBytes} bytes`;
+  return undefined;
+}

@@ -1,0 +1,93 @@
+import type { ConfigMap } from '../../../api/core/config-map.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { podFullName } from '../../../api/pod.ts';
+import type { Secret } from '../../../api/core/secret.ts';
+import { sameContent } from './canonical-json.ts';
+import type { ManifestContent, ManifestProblem } from './manifest-reader.ts';
+
+/** What a manifest contributes now. */
+export interface FileVersion {
+  pods: readonly Pod[];
+  configMaps: readonly ConfigMap[];
+  secrets: readonly Secret[];
+}
+
+export const nothing: FileVersion = { pods: [], configMaps: [], secrets: [] };
+
+type Named = ConfigMap | Secret;
+const objectName = (object: Named): string => `${object.metadata.namespace}/${object.metadata.name}`;
+
+/**
+ * What holds after `content` was read. A faultless version replaces everything. A faulty one takes nothing away and changes nothing
+ * (the last good version stays): it may only add objects that were not there before.
+ */
+export function computeFileVersion(current: FileVersion, content: ManifestContent): FileVersion {
+  if (content.errors.length === 0) return keepEqualPods(current, content);
+  const pods = new Set(current.pods.map(podFullName));
+  const added = {
+    pods: content.pods.filter((pod) => !pods.has(podFullName(pod))),
+    configMaps: unknownOf(current.configMaps, content.configMaps),
+    secrets: unknownOf(current.secrets, content.secrets),
+  };
+  if (added.pods.length + added.configMaps.length + added.secrets.length === 0) return current;
+  return { pods: [...current.pods, ...added.pods], configMaps: [...current.configMaps, ...added.configMaps], secrets: [...current.secrets, ...added.secrets] };
+}
+
+function unknownOf<T extends Named>(known: readonly T[], given: readonly T[]): T[] {
+  const names = new Set(known.map(objectName));
+  return given.filter((object) => !names.has(objectName(object)));
+}
+
+/** Keeps the very object of a pod that did not change, so that nobody further on has to compare it. */
+function keepEqualPods(current: FileVersion, content: ManifestContent): FileVersion {
+  const known = new Map(current.pods.map((pod) => [pod.metadata.uid, pod]));
+  const pods = content.pods.map((pod) => {
+    const same = known.get(pod.metadata.uid);
+    return same !== undefined && sameContent(same, pod) ? same : pod;
+  });
+  return { pods, configMaps: content.configMaps, secrets: content.secrets };
+}
+
+/** Whether `next` lacks a pod that `current` has: what a manifest cut off in the middle of being written looks like. */
+export function takesAway(current: FileVersion, next: FileVersion): boolean {
+  const left = new Set(next.pods.map(podFullName));
+  return current.pods.some((pod) => !left.has(podFullName(pod)));
+}
+
+export interface Combined extends FileVersion {
+  /** By file. */
+  duplicates: ReadonlyMap<string, readonly ManifestProblem[]>;
+  /** The file whose object of that kind and name is in force. */
+  owners: ReadonlyMap<string, string>;
+}
+
+/**
+ * All manifests together, in the order given. Of two objects with one name the one in force before stays (`before` being the owners of the
+ * last combination), else the first is taken; the other is a problem of its file. A new file thus never ends a pod that runs.
+ */
+export function combineVersions(files: readonly (readonly [file: string, version: FileVersion])[], before: ReadonlyMap<string, string> = new Map()): Combined {
+  const duplicates = new Map<string, ManifestProblem[]>();
+  const owners = new Map<string, string>();
+  const take = <T>(key: (item: T) => string, kind: string, of: (version: FileVersion) => readonly T[]): T[] => {
+    const all = files.flatMap(([file, version]) => of(version).map((item) => ({ file, item, name: `${kind} ${key(item)}` })));
+    for (const { file, name } of all) if (!owners.has(name) || before.get(name) === file) owners.set(name, file);
+    const taken = new Set<string>();
+    return all.flatMap(({ file, item, name }) => {
+      const owner = owners.get(name);
+      if (owner === file && !taken.has(name)) {
+        taken.add(name);
+        return [item];
+      }
+      const problem = { file, message: `duplicate: ${name} is already defined in ${owner}, which stays in force; this one is ignored` };
+      duplicates.set(file, [...(duplicates.get(file) ?? []), problem]);
+      return [];
+    });
+  };
+  return {
+    pods: take((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`, 'pod', (version) => version.pods),
+    configMaps: take(objectName, 'ConfigMap', (version) => version.configMaps),
+    secrets: take(objectName, 'Secret', (version) => version.secrets),
+    duplicates,
+    owners,
+  };
+}

@@ -1,0 +1,62 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+
+const FIRST_RETRY_MS = 1_000;
+
+/**
+ * One watch on one folder, kept alive: when it is lost, or cannot be had, the owner is woken after a growing pause, looks at everything
+ * and aims again. Says the loss once.
+ */
+export class FolderWatch {
+  readonly #options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean) => void; onLost: () => void };
+  #folder: string | undefined;
+  /** Stands for the watch in force, so that a late word of an earlier one is not heard. */
+  #current: object | undefined;
+  #stopWatching: (() => void) | undefined;
+  #retry: Timer | undefined;
+  #failures = 0;
+
+  constructor(options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean) => void; onLost: () => void }) {
+    this.#options = options;
+  }
+
+  /** Watches `folder` and nothing else; does nothing, and says so by false, when it is watched already. */
+  aim(folder: string): boolean {
+    if (this.#folder === folder && this.#current !== undefined) return false;
+    this.stop();
+    const token = {};
+    this.#folder = folder;
+    this.#current = token;
+    const stopWatching = this.#options.files.watch(folder, {
+      onChange: (name, settled) => {
+        if (this.#current !== token) return;
+        this.#failures = 0;
+        this.#options.onEvent(name, settled);
+      },
+      onLost: (reason) => {
+        if (this.#current === token) this.#lost(folder, reason);
+      },
+    });
+    if (this.#current === token) this.#stopWatching = stopWatching;
+    else stopWatching();
+    return true;
+  }
+
+  stop(): void {
+    this.#retry?.cancel();
+    this.#retry = undefined;
+    this.#current = undefined;
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
+  }
+
+  #lost(folder: string, reason: string): void {
+    const { log, clock, longestRetryMs } = this.#options;
+    this.stop();
+    this.#failures++;
+    if (this.#failures === 1) log.warn('manifest watch lost; checking by period until it is back', { folder, reason });
+    const delayMs = this.#failures === 1 ? 0 : Math.min(longestRetryMs, FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 2, 10));
+    this.#retry = clock.setTimer(delayMs, () => this.#options.onLost());
+  }
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path/posix';
+import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+
+/**
+ * Writing waits this long: off the way of a pod that is being started, and what arrives together is written together. Within this time a
+ * kill -9 loses a version; so it is short, and pays for that by not waiting for the disk.
+ */
+const WRITE_DELAY_MS = 200;
+/** What could not be written is tried again after this. */
+const RETRY_MS = 10_000;
+
+const RECALL_LIMIT_MS = 2_000;
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/**
+ * The last faultless text of each manifest, kept across agent restarts: a manifest that is broken, or cannot be read, at the moment the
+ * agent starts must not cost its running pods. Loss of an entry is harmless; a damaged one is recognised by its digest and dropped.
+ */
+export class LastGoodManifests {
+  readonly #folder: string;
+  readonly #files: HostFiles;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #pending = new Map<string, string | undefined>();
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #failing = false;
+
+  constructor(options: { folder: string; files: HostFiles; clock: Clock; log: Logger }) {
+    this.#folder = options.folder;
+    this.#files = options.files;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Remembers a faultless text; undefined forgets the manifest. */
+  note(file: string, text: string | undefined): void {
+    this.#pending.set(file, text);
+    this.#writeIn(WRITE_DELAY_MS);
+  }
+
+  /** The last faultless text, if it is known and undamaged. */
+  async recall(file: string): Promise<string | undefined> {
+    try {
+      const stored = await withDeadline({ clock: this.#clock, limitMs: RECALL_LIMIT_MS, op: 'recall manifest' }, () => this.#files.readText(this.#pathOf(file)));
+      const end = stored.indexOf('\n');
+      const text = stored.slice(end + 1);
+      return end > 0 && stored.slice(0, end) === digest(file + text) ? text : undefined;
+    } catch {
+      // Missing or unreadable: nothing is remembered, which is all the caller needs to know.
+      return undefined;
+    }
+  }
+
+  /** Writes what is pending now, for a clean stop. */
+  async flush(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const work = [...this.#pending];
+    this.#pending.clear();
+    this.#writing = this.#writing.then(() => this.#write(work));
+    await this.#writing;
+  }
+
+  #writeIn(delayMs: number): void {
+    this.#timer ??= this.#clock.setTimer(delayMs, () => {
+      void this.flush().then(() => {
+        if (this.#pending.size > 0) this.#writeIn(RETRY_MS);
+      });
+    });
+  }
+
+  async #write(work: readonly (readonly [string, string | undefined])[]): Promise<void> {
+    const left = new Map(work);
+    try {
+      await this.#files.makeDirectory(this.#folder, 0o700);
+      for (const [file, text] of work) {
+        if (text === undefined) await this.#files.remove(this.#pathOf(file));
+        else await this.#files.writeFileAtomic(this.#pathOf(file), `${digest(file + text)}\n${text}`, 0o600, { survivesPowerCut: false });
+        left.delete(file);
+      }
+      this.#failing = false;
+    } catch (error) {
+      // Forgetting them would bring an older version back later. What was noted meanwhile is newer.
+      for (const [file, text] of left) if (!this.#pending.has(file)) this.#pending.set(file, text);
+      if (!this.#failing) this.#log.warn('cannot remember the last good manifests, will try again', { folder: this.#folder, error: errorMessage(error) });
+      this.#failing = true;
+    }
+  }
+
+  #pathOf(file: string): string {
+    return path.join(this.#folder, digest(file).slice(0, 32));
+  }
+}

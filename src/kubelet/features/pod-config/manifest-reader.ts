@@ -1,0 +1,83 @@
+import type { ConfigMap } from '../../../api/core/config-map.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { loadManifest } from '../../../api/manifest/load-manifest.ts';
+import type { Secret } from '../../../api/core/secret.ts';
+import { originName, selectForbiddenReference, toStaticPod, type ManifestOrigin } from './static-pod.ts';
+
+/** Larger manifests are refused unread (upstream: config/common.go). */
+export const manifestLimitBytes = 10 * 1024 * 1024;
+
+/** Something a person has to mend, and where. Lines and columns count from 1. */
+export interface ManifestProblem {
+  /** Path, URL or name of the manifest. */
+  file: string;
+  line?: number;
+  column?: number;
+  /** The field, as in `spec.containers[0].image`. */
+  path?: string;
+  message: string;
+  /** Absent for an error. A warning keeps nothing from running. */
+  severity?: 'warning';
+}
+
+/** The node's side of reading a manifest: the same for every source. */
+export interface ManifestRules {
+  nodeName: string;
+  /** No API server: ConfigMaps and Secrets may stand in manifests, and pods there may use them. */
+  standalone: boolean;
+  /** Full validation of a pod as this node would run it (after name, UID and namespace were set); `field` in upstream's notation. */
+  validate: (pod: Pod) => readonly { field: string; message: string }[];
+}
+
+/** What one manifest holds, as this node would run it. */
+export interface ManifestContent {
+  pods: readonly Pod[];
+  configMaps: readonly ConfigMap[];
+  secrets: readonly Secret[];
+  /** Not empty: something of it is refused, and the pods above are only the faultless rest. */
+  errors: readonly ManifestProblem[];
+  warnings: readonly ManifestProblem[];
+}
+
+/** Decodes and judges one manifest. Never throws: whatever is wrong with the text comes back as errors. */
+export function readManifest(text: string, origin: ManifestOrigin, rules: ManifestRules): ManifestContent {
+  const file = originName(origin);
+  const loaded = loadManifest(text, { fileName: file, limits: { maxBytes: manifestLimitBytes } });
+  const errors: ManifestProblem[] = [...loaded.errors];
+  const pods: Pod[] = [];
+  for (const pod of loaded.pods) {
+    const { accepted, problems } = acceptPod(pod, origin, rules);
+    const named = `pod ${pod.metadata.namespace === '' ? 'default' : pod.metadata.namespace}/${pod.metadata.name}: `;
+    for (const problem of problems) errors.push({ file, ...loaded.locate(pod, problem.field), path: problem.field, message: named + problem.message });
+    if (accepted !== undefined) pods.push(accepted);
+  }
+  const warnings = loaded.warnings.map((warning) => ({ ...warning, severity: 'warning' as const }));
+  const { configMaps, secrets } = loaded;
+  const foreign = configMaps[0] ?? secrets[0];
+  if (!rules.standalone && foreign !== undefined) {
+    errors.push({ file, ...loaded.locate(foreign, ''), message: 'ConfigMaps and Secrets in manifests are only for nodes without an API server' });
+    return { pods, configMaps: [], secrets: [], errors, warnings };
+  }
+  return { pods, configMaps: configMaps.map(withNamespace), secrets: secrets.map(withNamespace), errors, warnings };
+}
+
+function acceptPod(pod: Pod, origin: ManifestOrigin, rules: ManifestRules): { accepted?: Pod; problems: readonly { field: string; message: string }[] } {
+  if (pod.metadata.name === '') return { problems: [{ field: 'metadata.name', message: 'invalid pod: name is needed for the pod' }] };
+  const accepted = toStaticPod(pod, origin, rules.nodeName);
+  const findings = rules.validate(accepted);
+  if (findings.length > 0) return { problems: findings };
+  const forbidden = selectForbiddenReference(accepted, { localObjects: rules.standalone });
+  if (forbidden !== undefined) return { problems: [{ field: '', message: `static pods may not reference ${forbidden}` }] };
+  return { accepted, problems: [] };
+}
+
+function withNamespace<T extends ConfigMap | Secret>(object: T): T {
+  if (object.metadata.namespace !== '') return object;
+  return { ...object, metadata: { ...object.metadata, namespace: 'default' } };
+}
+
+/** `file:line:column: path: message`, leaving out what is not known. */
+export function formatProblem(problem: ManifestProblem): string {
+  const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column].filter((part) => part !== undefined).join(':');
+  return [place, problem.path, problem.message].filter((part) => part !== undefined && part !== '').join(': ');
+}

@@ -1,0 +1,94 @@
+import type { Buffer } from 'node:buffer';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { errorKind, errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { AcceptedManifests } from './accepted-manifests.ts';
+import { manifestLimitBytes, type ManifestProblem } from './manifest-reader.ts';
+
+/** A DNS-1123 subdomain, so that a name can be neither a path nor a hidden file. */
+const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const TOKEN_LIMIT_BYTES = 4096;
+const TOKEN_SHORTEST = 16;
+
+/** Reads the bearer token; `Invalid` unless the file is root's alone (mode 0600 or stricter) and holds a token worth the name. */
+export async function readManifestToken(files: HostFiles, path: string): Promise<string> {
+  const info = await files.lstat(path);
+  if (info === undefined) throw new KubeletError('NotFound', `manifest server: token file ${path} does not exist`);
+  if (info.type !== 'file') throw new KubeletError('Invalid', `manifest server: token file ${path} is not a regular file`);
+  if (info.uid !== 0 || (info.mode & 0o077) !== 0) throw new KubeletError('Invalid', `manifest server: token file ${path} must belong to root and be readable by nobody else (mode 0600)`);
+  const token = (await files.readText(path, TOKEN_LIMIT_BYTES)).trim();
+  if (token.length < TOKEN_SHORTEST) throw new KubeletError('Invalid', `manifest server: the token in ${path} has fewer than ${TOKEN_SHORTEST} characters`);
+  return token;
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+export interface ManifestServerOptions {
+  manifests: AcceptedManifests;
+  /** Asked at each request, so that a changed token takes effect. */
+  token: () => string;
+  log: Logger;
+}
+
+/**
+ * The HTTP face of the accepted manifests: GET /manifests, and GET, PUT, POST, DELETE /manifests/{name}. Only for a bearer of the token.
+ * Listens to nothing by itself; whoever serves it sees to TLS or loopback.
+ */
+export function createManifestServer(options: ManifestServerOptions): Hono {
+  const { manifests, log } = options;
+  const app = new Hono();
+  app.use('*', async (context, next) => {
+    if (isBearer(context.req.header('authorization'), options.token())) return next();
+    return context.json({ error: 'a bearer token is needed' }, 401, { 'www-authenticate': 'Bearer' });
+  });
+  app.use('/manifests/:name', async (context, next) => {
+    const { name } = context.req.param();
+    if (name.length <= 200 && namePattern.test(name)) return next();
+    return context.json({ error: 'a manifest name is at most 200 lower-case letters, digits, hyphens and dots' }, 400);
+  });
+  const capped = bodyLimit({ maxSize: manifestLimitBytes, onError: (context) => context.json({ error: `a manifest has at most ${manifestLimitBytes} bytes` }, 413) });
+  app.get('/manifests', (context) => context.json({ items: manifests.list().map(({ name, pods }) => ({ name, pods: pods.map(podName) })) }));
+  app.get('/manifests/:name', (context) => {
+    const text = manifests.text(context.req.param('name'));
+    return text === undefined ? notFound(context) : context.body(text, 200, { 'content-type': 'application/yaml; charset=utf-8' });
+  });
+  app.put('/manifests/:name', capped, (context) => put(context, manifests, 'replace'));
+  app.post('/manifests/:name', capped, (context) => put(context, manifests, 'create'));
+  app.delete('/manifests/:name', async (context) => ((await manifests.remove(context.req.param('name'))) ? context.json({ deleted: context.req.param('name') }) : notFound(context)));
+  app.notFound(notFound);
+  app.onError((error, context) => {
+    log.error('manifest server failed', { error: errorMessage(error) });
+    return context.json({ error: errorMessage(error) }, errorKind(error) === 'Unavailable' ? 503 : 500);
+  });
+  return app;
+}
+
+function isBearer(header: string | undefined, token: string): boolean {
+  const given = /^Bearer (.+)$/i.exec(header ?? '')?.[1];
+  // Digests have one length, so the comparison tells nothing of the token's own.
+  return given !== undefined && token !== '' && timingSafeEqual(digest(given), digest(token));
+}
+
+const notFound = (context: Context): Response => context.json({ error: 'not found' }, 404);
+
+async function put(context: Context, manifests: AcceptedManifests, mode: 'create' | 'replace'): Promise<Response> {
+  const name = context.req.param('name') ?? '';
+  const outcome = await manifests.put(name, await context.req.text(), mode);
+  switch (outcome.kind) {
+    case 'exists':
+      return context.json({ error: `manifest ${name} already exists` }, 409);
+    case 'refused':
+      return context.json({ error: 'the manifest is refused', problems: outcome.problems.map(publicProblem) }, 422);
+    case 'created':
+    case 'replaced':
+      return context.json({ name, pods: outcome.pods.map(podName), warnings: outcome.warnings.map(publicProblem) }, outcome.kind === 'created' ? 201 : 200);
+  }
+}
+
+const podName = (pod: Pod): { namespace: string; name: string; uid: string } => ({ namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid });
+
+const publicProblem = ({ file, line, column, path, message }: ManifestProblem): ManifestProblem => ({ file, line, column, path, message });

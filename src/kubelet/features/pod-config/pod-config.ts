@@ -1,0 +1,102 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { podEvents } from '../../../api/reasons.ts';
+import { podFullName, podKey } from '../../../api/pod.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodSource, PodUpdate } from '../../model/pod-update.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import { computeMerge, type MergedPod } from './merge.ts';
+
+export interface PodConfigOptions {
+  /** Every source that will report. Nothing is removed until each of them has. */
+  sources: readonly PodSource[];
+  clock: Clock;
+  recorder: EventRecorder;
+  log: Logger;
+  /** Gets the updates of all sources, one after another. An empty ADD says that a source has reported and has nothing. */
+  onUpdate: (update: PodUpdate) => void;
+  /** Called once, after the last source has reported in full. */
+  onSourcesReady?: () => void;
+}
+
+interface SourceState {
+  pods: ReadonlyMap<string, MergedPod>;
+  reported: boolean;
+  complete: boolean;
+}
+
+/**
+ * The mux of pod sources.
+ * 1. The updates of one source reach the handler in the order they were merged, REMOVE before ADD.
+ * 2. No REMOVE leaves before every source has reported completely; one that was taken back meanwhile never leaves.
+ * 3. A pod known to the handler is never announced by a second ADD.
+ */
+export class PodConfig {
+  readonly #options: PodConfigOptions;
+  readonly #sources: Map<PodSource, SourceState>;
+  readonly #held = new Map<string, { source: PodSource; pod: Pod }>();
+  #ready = false;
+
+  constructor(options: PodConfigOptions) {
+    this.#options = options;
+    this.#sources = new Map(options.sources.map((source) => [source, { pods: new Map(), reported: false, complete: false }]));
+  }
+
+  /** Whether every source has reported completely: only then may what is not listed be cleaned up. */
+  sourcesReady(): boolean {
+    return this.#ready;
+  }
+
+  /** For `explain` and health: sources that have not reported yet. */
+  missingSources(): PodSource[] {
+    return [...this.#sources].filter(([, state]) => !state.complete).map(([source]) => source);
+  }
+
+  /**
+   * The whole set of pods of one source. `complete: false` says that the source could not read all of it: the pods are taken in,
+   * but the source does not count as having reported yet.
+   */
+  setSource(source: PodSource, pods: readonly Pod[], report: { complete: boolean } = { complete: true }): void {
+    const state = this.#sources.get(source) ?? { pods: new Map(), reported: false, complete: false };
+    const merge = computeMerge(state.pods, pods, source, this.#options.clock.nowMs());
+    const firstReport = !state.reported && report.complete;
+    this.#sources.set(source, { pods: merge.pods, reported: state.reported || report.complete, complete: state.complete || report.complete });
+    for (const duplicate of merge.duplicates) this.#refuse(duplicate, source);
+    const updates = merge.updates.flatMap((update) => this.#withholdRemovals(update));
+    for (const update of updates) this.#options.onUpdate(update);
+    if (firstReport && !updates.some((update) => update.op === 'ADD' || update.op === 'UPDATE' || update.op === 'DELETE')) this.#options.onUpdate({ op: 'ADD', source, pods: [] });
+    this.#checkReady();
+  }
+
+  #withholdRemovals(update: PodUpdate): PodUpdate[] {
+    const { source } = update;
+    if (update.op === 'REMOVE' && !this.#ready) {
+      for (const pod of update.pods) this.#held.set(pod.metadata.uid, { source, pod });
+      return [];
+    }
+    if (update.op !== 'ADD') return [update];
+    const known = update.pods.filter((pod) => this.#held.delete(pod.metadata.uid));
+    if (known.length === 0) return [update];
+    const fresh = update.pods.filter((pod) => !known.includes(pod));
+    const result: PodUpdate[] = [{ op: 'UPDATE', source, pods: known }];
+    return fresh.length > 0 ? [{ op: 'ADD', source, pods: fresh }, ...result] : result;
+  }
+
+  #checkReady(): void {
+    if (this.#ready || [...this.#sources.values()].some((state) => !state.complete)) return;
+    this.#ready = true;
+    const held = [...this.#held.values()];
+    this.#held.clear();
+    for (const source of new Set(held.map((each) => each.source))) {
+      this.#options.onUpdate({ op: 'REMOVE', source, pods: held.filter((each) => each.source === source).map((each) => each.pod) });
+    }
+    this.#options.onSourcesReady?.();
+  }
+
+  #refuse(pod: Pod, source: PodSource): void {
+    const { name, uid } = pod.metadata;
+    const who = `${podFullName(pod)}(${uid})`;
+    this.#options.log.warn('pod ignored because its name is taken', { pod: podKey(pod), source });
+    this.#options.recorder.event(pod, 'Warning', podEvents.failedValidation, `Error validating pod ${who} from ${source} due to duplicate pod name "${name}", ignoring`);
+  }
+}

@@ -1,0 +1,41 @@
+/** What a number of starts side by side came to. */
+export interface PaceWindow {
+  /** How many ran at once. */
+  concurrency: number;
+  /** The middle latency of one start, in milliseconds. */
+  medianMs: number;
+}
+
+export interface SlotBounds {
+  min: number;
+  max: number;
+}
+
+/** More than this share above proportional counts as superlinear; below, as gain. Small differences are noise. */
+const tolerance = 0.1;
+
+/** Two windows at the same width that differ by this factor were taken under different load. */
+const loadShift = 1.5;
+
+/**
+ * How many starts may run side by side next. If latency grew faster than concurrency, the machine does less work per second than
+ * before: go back. If it grew slower, more was gained: go on. If just as fast, waiting in the queue or in the runtime is the same for the
+ * last pod and better in the queue for all others: stay.
+ */
+export function computeSlotLimit(current: PaceWindow, previous: PaceWindow | undefined, bounds: SlotBounds): number {
+  const clamp = (limit: number): number => Math.min(bounds.max, Math.max(bounds.min, limit));
+  const { concurrency } = current;
+  // Wide enough a step to tell gain from noise.
+  const step = Math.max(1, Math.round(concurrency / 4));
+  if (previous === undefined) return clamp(concurrency + step);
+  const latency = current.medianMs / Math.max(previous.medianMs, 1);
+  if (concurrency === previous.concurrency) {
+    if (latency > loadShift) return clamp(concurrency - step);
+    return latency < 1 / loadShift ? clamp(concurrency + step) : concurrency;
+  }
+  const proportion = concurrency / previous.concurrency;
+  const wider = concurrency > previous.concurrency;
+  if (latency > proportion * (1 + tolerance)) return clamp(wider ? previous.concurrency : concurrency + step);
+  if (latency < proportion * (1 - tolerance)) return clamp(wider ? concurrency + step : concurrency - step);
+  return wider ? clamp(previous.concurrency) : concurrency;
+}

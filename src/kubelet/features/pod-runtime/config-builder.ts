@@ -1,0 +1,116 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { ContainerId } from '../../model/ids.ts';
+import type { PodVolumes } from '../../model/pod-volumes.ts';
+import type { ContainerConfig, Mount, SandboxConfig } from '../../ports/runtime.ts';
+import { containerConfig } from './container-config.ts';
+import type { PreparedFiles } from './container-files.ts';
+import { ContainerFiles } from './container-files.ts';
+import type { PodRuntimeDeps } from './deps.ts';
+import { loadEnvObjects, resolveEnv } from './env-config.ts';
+import type { ImageOutcome } from './interfaces.ts';
+import type { PlannedMount } from './mounts-config.ts';
+import { hostsFileMount, needsHostsFile, planVolumeMounts, terminationLogMount } from './mounts-config.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { SandboxMaker } from './sandbox.ts';
+import type { Tracked } from './start-pacer.ts';
+import { track } from './start-pacer.ts';
+import { resolveSubPath } from './subpath.ts';
+import type { SyncRun } from './sync-run.ts';
+import { VolumesFailed } from './sync-run.ts';
+
+export interface BuiltConfig {
+  configOf: (attempt: number) => ContainerConfig;
+  sandboxConfig: SandboxConfig;
+  /** The lowest attempt without a log file. */
+  nextAttempt: number;
+}
+
+/** Gathers what the pure configuration of a container needs, as early and as much side by side as possible. */
+export class ConfigBuilder {
+  readonly #deps: PodRuntimeDeps;
+  readonly #sandboxes: SandboxMaker;
+  readonly #files: ContainerFiles;
+
+  constructor(deps: PodRuntimeDeps, sandboxes: SandboxMaker) {
+    this.#deps = deps;
+    this.#sandboxes = sandboxes;
+    this.#files = new ContainerFiles(deps);
+  }
+
+  /** Begins all that does not need the sandbox: image and volumes now, log directory and files at the pod's turn. What fails is said when the container is started. */
+  begin(run: SyncRun, container: AnyContainer): void {
+    this.image(run, container);
+    run.volumes();
+    run.atTurn(() => this.#prepared(run, container));
+  }
+
+  image(run: SyncRun, container: AnyContainer): Tracked<ImageOutcome> {
+    let image = run.images.get(container.name);
+    if (image === undefined) {
+      const { pod, signal } = run;
+      const ensure = async (): Promise<ImageOutcome> => this.#deps.images.ensure({ pod, container, runtimeHandler: await this.#sandboxes.runtimeHandler(run), signal });
+      image = track(ensure());
+      run.images.set(container.name, image);
+    }
+    return image;
+  }
+
+  async build(run: SyncRun, container: AnyContainer, start: { image: Extract<ImageOutcome, { kind: 'present' }>; targetId: ContainerId | undefined }): Promise<BuiltConfig> {
+    const { settings } = this.#deps;
+    const { pod } = run;
+    const node = this.#deps.node();
+    const podIps = run.sandbox?.ips ?? [];
+    // One after the other, as each may give up the slot while it waits; they have long been under way side by side.
+    const volumes = await this.#volumes(run);
+    const files = await run.waitFor(this.#prepared(run, container));
+    const [placement, objects, sandboxConfig, runtimeHandler] = await Promise.all([
+      run.placement(), loadEnvObjects(pod, container, this.#deps.objects), this.#sandboxes.configOf(run), this.#sandboxes.runtimeHandler(run),
+    ]);
+    const env = resolveEnv(pod, container, { objects, podIps, hostIps: node.hostIps, allocatable: node.allocatable, serviceEnv: this.#deps.serviceEnv?.(pod) ?? {} });
+    const planned = planVolumeMounts(pod, container, { volumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
+    const mounts = [...(await this.#resolve(planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
+    const facts = { settings, node, placement, imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
+    return { configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }), sandboxConfig, nextAttempt: files.nextAttempt };
+  }
+
+  /** Where the pod keeps its files on the host. */
+  podDir(pod: Pod): string {
+    return this.#files.podDir(pod);
+  }
+
+  #prepared(run: SyncRun, container: AnyContainer): Tracked<PreparedFiles> {
+    let prepared = run.prepared.get(container.name);
+    if (prepared === undefined) {
+      prepared = track(this.#files.prepare(run.pod, container));
+      run.prepared.set(container.name, prepared);
+    }
+    return prepared;
+  }
+
+  async #volumes(run: SyncRun): Promise<PodVolumes> {
+    try {
+      return await run.waitFor(run.volumes());
+    } catch (error) {
+      if (isKind(error, 'Aborted')) throw error;
+      throw new VolumesFailed(errorMessage(error));
+    }
+  }
+
+  /** Host paths of mounts that name a part of their volume. */
+  async #resolve(planned: readonly PlannedMount[]): Promise<Mount[]> {
+    return Promise.all(planned.map(async ({ mount, subPath }) => (subPath === undefined ? mount : { ...mount, hostPath: await resolveSubPath(this.#deps.files, mount.hostPath, subPath) })));
+  }
+
+  async #ownMounts(run: SyncRun, container: AnyContainer, facts: { files: PreparedFiles; node: NodeFacts; podIps: readonly string[] }): Promise<Mount[]> {
+    const { files, node, podIps } = facts;
+    const mounts: Mount[] = [];
+    if (needsHostsFile(run.pod, container, podIps)) {
+      run.hostsFile ??= this.#files.writeHostsFile(run.pod, podIps);
+      mounts.push(hostsFileMount(await run.hostsFile, node.selinuxEnabled));
+    }
+    const termination = files.terminationLog === undefined ? undefined : terminationLogMount(container, files.terminationLog, node.selinuxEnabled);
+    return termination === undefined ? mounts : [...mounts, termination];
+  }
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Container } from '../../../api/core/container.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { MountedVolume } from '../../model/pod-volumes.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { containerConfig } from './container-config.ts';
+import { computePodDns, parseResolvConf } from './dns-config.ts';
+import { resolveEnv } from './env-config.ts';
+import { expandVariables } from './expand.ts';
+import { kernelHostname, managedHostsContent } from './hosts-file.ts';
+import { planVolumeMounts } from './mounts-config.ts';
+import type { NodeFacts, PodPlacement } from './node-facts.ts';
+import { containerResources, cpuQuotaUs, cpuShares, oomScore } from './resources-config.ts';
+import { sandboxConfig } from './sandbox-config.ts';
+import { containerSecurity } from './security-config.ts';
+import { resolveSubPath } from './subpath.ts';
+import { aContainer, aPod } from './testing/builders.ts';
+import { testNode, testSettings } from './testing/harness.ts';
+
+const placement: PodPlacement = { cgroupParent: '/kubepods/pod' };
+const node: NodeFacts = { ...testNode, memoryCapacityBytes: 1000 * 2 ** 20 };
+
+describe('environment', () => {
+  const env = (container: Partial<Container>, pod: Pod = aPod()): Record<string, string> =>
+    Object.fromEntries(
+      resolveEnv(pod, aContainer('app', container), {
+        objects: {
+          configMaps: new Map([['cm', { metadata: { name: 'cm', namespace: 'default', uid: '' }, data: { a: '1', b: '2' } }], ['none', undefined]]),
+          secrets: new Map([['s', { metadata: { name: 's', namespace: 'default', uid: '' }, data: { k: Buffer.from('geheim').toString('base64') } }], ['none', undefined]]),
+        },
+        podIps: ['10.0.0.5', 'fd00::5'], hostIps: ['192.168.0.1'], allocatable: { cpu: '2', memory: '8Gi' }, serviceEnv: { SVC: 'x' },
+      }),
+    );
+  const field = (fieldPath: string): Partial<Container> => ({ env: [{ name: 'F', valueFrom: { fieldRef: { fieldPath } } }] });
+  const resource = (name: string, divisor?: string): Partial<Container> => ({ resources: { requests: { cpu: '250m' }, limits: { memory: '1Gi' } }, env: [{ name: 'R', valueFrom: { resourceFieldRef: { resource: name, divisor } } }] });
+
+  test('expands references to what came before, keeps the unknown, and unescapes', () => {
+    assert.deepEqual(env({ env: [{ name: 'A', value: '1' }, { name: 'B', value: '$(A)-$(NO)-$$(A)-$(SVC)-$(' }] }), { A: '1', B: '1-$(NO)-$(A)-x-$(', SVC: 'x' });
+    assert.equal(expandVariables('$x$$$(', () => 'v'), '$x$$(');
+  });
+
+  test('lets env win over envFrom, with prefixes', () => {
+    assert.deepEqual(env({ envFrom: [{ prefix: 'P_', configMapRef: { name: 'cm' } }, { secretRef: { name: 's' } }], env: [{ name: 'P_a', value: 'own' }] }), { P_a: 'own', P_b: '2', k: 'geheim', SVC: 'x' });
+  });
+
+  test('says what is missing in the words users know, and passes over the optional', () => {
+    const key = (name: string, keyName: string, optional?: boolean): Partial<Container> => ({ env: [{ name: 'A', valueFrom: { configMapKeyRef: { name, key: keyName, optional } } }] });
+    const secret = (name: string, keyName: string): Partial<Container> => ({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: keyName } } }] });
+    assert.throws(() => env(key('none', 'k')), { message: 'configmap "none" not found' });
+    assert.throws(() => env(key('cm', 'k')), { message: "couldn't find key k in ConfigMap default/cm" });
+    assert.throws(() => env(secret('none', 'k')), { message: 'secret "none" not found' });
+    assert.throws(() => env(secret('s', 'x')), { message: "couldn't find key x in Secret default/s" });
+    assert.deepEqual([env(key('none', 'k', true)), env(key('cm', 'k', true))], [{ SVC: 'x' }, { SVC: 'x' }]);
+  });
+
+  test('gives fields of the pod and its resources', () => {
+    const pod = aPod({ nodeName: 'n', serviceAccountName: 'sa' }, { labels: { app: 'web' }, annotations: { "a/b['c']": 'v' } });
+    const paths = ['metadata.name', 'metadata.namespace', 'metadata.uid', "metadata.labels['app']", 'spec.nodeName', 'spec.serviceAccountName', 'status.podIP', 'status.podIPs', 'status.hostIP'];
+    assert.deepEqual(paths.map((path) => env(field(path), pod).F), ['web', 'default', 'uid-1', 'web', 'n', 'sa', '10.0.0.5', '10.0.0.5,fd00::5', '192.168.0.1']);
+    assert.throws(() => env(field('spec.nope')), { message: 'unsupported fieldPath: spec.nope' });
+    const resources: [string, string?][] = [['requests.cpu'], ['requests.cpu', '1m'], ['limits.cpu'], ['limits.memory', '1Mi'], ['requests.memory']];
+    assert.deepEqual(resources.map(([name, divisor]) => env(resource(name, divisor)).R), ['1', '250', '2', '1024', '0']);
+  });
+});
+
+describe('resources', () => {
+  const facts = (more: Partial<NodeFacts> = {}): Parameters<typeof containerResources>[2] => ({ settings: testSettings, node: { ...node, ...more }, placement });
+  test('shares and quota keep to the bounds of the kernel', () => {
+    assert.deepEqual([0, 1, 100, 1000, 1e9].map(cpuShares), [2, 2, 102, 1024, 262_144]);
+    assert.deepEqual([0, 5, 500, 2000].map((milli) => cpuQuotaUs(milli, 100_000)), [0, 1000, 50_000, 200_000]);
+  });
+
+  test('requests default to limits, hugepages not named are none, and cgroup v2 kills the container as a whole', () => {
+    const container = aContainer('app', { resources: { limits: { cpu: '500m', memory: '64Mi', 'hugepages-2Mi': '4Mi' } } });
+    const pod = aPod({ containers: [container] });
+    assert.deepEqual(containerResources(pod, container, facts({ hugePageSizes: ['2MB', '1GB'] })), {
+      cpuShares: 512, memoryLimitBytes: 67_108_864, cpuPeriod: 100_000, cpuQuota: 50_000, oomScoreAdj: 999, hugepageLimits: [{ pageSize: '2MB', limitBytes: 4_194_304 }, { pageSize: '1GB', limitBytes: 0 }],
+    });
+    assert.deepEqual(containerResources(pod, container, facts({ cgroupVersion: 2, swapControl: true })).unified, { 'memory.oom.group': '1', 'memory.swap.max': '0' });
+  });
+
+  test('OOM scores follow class and request, and a sidecar never dies before those it serves', () => {
+    const asking = (memory: string): Container => aContainer('app', { resources: { requests: { memory } } });
+    const score = (container: Container, pod: Pod): number => oomScore(pod, container, node.memoryCapacityBytes);
+    const burstable = aPod({ containers: [asking('250Mi')] });
+    const guaranteed = aContainer('app', { resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } } });
+    const sidecar = aContainer('side', { restartPolicy: 'Always' });
+    assert.deepEqual(
+      [score(aContainer('app'), aPod()), score(guaranteed, aPod({ containers: [guaranteed] })), score(asking('250Mi'), burstable), score(asking('1000Mi'), burstable), score(sidecar, { ...burstable, spec: { ...burstable.spec, initContainers: [sidecar] } })],
+      [1000, -997, 750, 3, 750],
+    );
+  });
+});
+
+describe('security', () => {
+  const security = (pod: Pod, container: Container, imageUser: { uid?: number; username: string } = { username: '' }): ReturnType<typeof containerSecurity> =>
+    containerSecurity(pod, container, { settings: testSettings, node, placement, imageUser });
+  const nonRoot = aPod({ securityContext: { runAsNonRoot: true } });
+
+  test("the container's settings go over the pod's, and what is not set weakens nothing", () => {
+    const pod = aPod({ securityContext: { runAsUser: 1, runAsGroup: 2, fsGroup: 3, supplementalGroups: [4], seccompProfile: { type: 'RuntimeDefault' } }, shareProcessNamespace: true });
+    const got = security(pod, aContainer('app', { securityContext: { runAsUser: 9, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }));
+    assert.deepEqual(
+      [got.runAsUser, got.runAsGroup, got.supplementalGroups, got.noNewPrivs, got.capabilities, got.seccomp, got.namespaces, got.privileged, got.maskedPaths.length, got.readonlyPaths.length],
+      [9, 2, [3, 4], true, { add: [], drop: ['ALL'] }, { type: 'RuntimeDefault' }, { network: 'pod', pid: 'pod', ipc: 'pod' }, false, 12, 5],
+    );
+    assert.deepEqual(security(aPod(), aContainer('app', { securityContext: { procMount: 'Unmasked' } })).maskedPaths, []);
+  });
+
+  test('the user comes from the image when nobody says, root when the image names none', () => {
+    assert.deepEqual([security(aPod(), aContainer('app'), { uid: 7, username: '' }).runAsUser, security(aPod(), aContainer('app'), { username: 'www' }).runAsUsername, security(aPod(), aContainer('app')).runAsUser], [7, 'www', 0]);
+  });
+
+  test('runAsNonRoot refuses root, names, and what cannot be verified', () => {
+    const where = '(pod: "web_default(uid-1)", container: app)';
+    assert.throws(() => security(nonRoot, aContainer('app', { securityContext: { runAsUser: 0 } })), { message: `container's runAsUser breaks non-root policy ${where}` });
+    assert.throws(() => security(nonRoot, aContainer('app'), { username: 'www' }), { message: `container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root ${where}` });
+    assert.throws(() => security(nonRoot, aContainer('app'), { uid: 0, username: '' }), { message: `container has runAsNonRoot and image will run as root ${where}` });
+    assert.equal(security(nonRoot, aContainer('app'), { uid: 1000, username: '' }).runAsUser, 1000);
+  });
+
+  test('an unclear profile is refused rather than dropped', () => {
+    const localhost = (localhostProfile: string): Container => aContainer('app', { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile } } });
+    assert.deepEqual(security(aPod(), localhost('p/x.json')).seccomp, { type: 'Localhost', localhostRef: '/var/lib/kubelet/seccomp/p/x.json' });
+    for (const bad of ['', '../x', '/etc/x']) assert.throws(() => security(aPod(), localhost(bad)), { kind: 'Invalid' });
+    assert.throws(() => security(aPod({ hostUsers: false }), aContainer('app')), { kind: 'Invalid' });
+  });
+});
+
+describe('DNS', () => {
+  const host = parseResolvConf('# c\nnameserver 1.1.1.1\nnameserver 2.2.2.2\nsearch old\nsearch corp.example. .\noptions ndots:1 rotate\noptions ndots:2\n');
+  const dns = (spec: Partial<Pod['spec']>, clusterDns: string[] = ['10.96.0.10']): ReturnType<typeof computePodDns> => computePodDns(aPod(spec), { clusterDomain: 'cluster.local', clusterDns, host, hostIps: [] });
+
+  test('resolv.conf is read as the resolver reads it', () => assert.deepEqual(host, { servers: ['1.1.1.1', '2.2.2.2'], searches: ['corp.example'], options: ['ndots:2', 'rotate'] }));
+
+  test('each policy has its base, and dnsConfig goes on top', () => {
+    const cluster = { servers: ['10.96.0.10'], searches: ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example'], options: ['ndots:5'] };
+    assert.deepEqual(
+      [dns({}).dns, dns({ dnsPolicy: 'Default' }).dns, dns({ hostNetwork: true }).dns, dns({ dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true }).dns, dns({ dnsPolicy: 'None', dnsConfig: { nameservers: ['9.9.9.9'], options: [{ name: 'ndots', value: '3' }] } }).dns],
+      [cluster, host, host, cluster, { servers: ['9.9.9.9'], searches: [], options: ['ndots:3'] }],
+    );
+  });
+
+  test('says when the cluster has no DNS and when limits cut something off', () => {
+    assert.deepEqual(dns({}, []).remarks.map(({ reason }) => reason), ['MissingClusterDNS']);
+    const cut = dns({ dnsConfig: { nameservers: ['a', 'b', 'c'], searches: Array.from({ length: 40 }, (_, index) => `s${index}`) } });
+    assert.deepEqual([cut.dns.servers.length, cut.dns.searches.length, cut.remarks.map(({ reason }) => reason)], [3, 32, ['DNSConfigForming', 'DNSConfigForming']]);
+  });
+});
+
+describe('names', () => {
+  test('host name, domain and /etc/hosts', () => {
+    const pod = aPod({ hostname: 'h', subdomain: 'sub', setHostnameAsFQDN: true, hostAliases: [{ ip: '1.2.3.4', hostnames: ['a', 'b'] }] });
+    assert.equal(kernelHostname(pod, 'cluster.local'), 'h.sub.default.svc.cluster.local');
+    assert.match(managedHostsContent(pod, ['10.0.0.5'], 'cluster.local'), /\n10\.0\.0\.5\th\.sub\.default\.svc\.cluster\.local\th\n\n# Entries added by HostAliases\.\n1\.2\.3\.4\ta\tb\n$/);
+    assert.equal(kernelHostname(aPod({}, { name: `${'x'.repeat(62)}-yz` }), 'c'), 'x'.repeat(62));
+  });
+
+  test('a sandbox carries identity, ports once, and sysctls with dots', () => {
+    const port = { containerPort: 80, hostPort: 8080 };
+    const pod = aPod({ containers: [aContainer('app', { ports: [port, port] })], securityContext: { sysctls: [{ name: 'net/ipv4/ip_forward', value: '1' }] } }, { labels: { app: 'web' } });
+    const config = sandboxConfig(pod, 2, { settings: testSettings, node, placement, dns: { servers: [], searches: [], options: [] } });
+    assert.deepEqual(
+      [config.attempt, config.hostname, config.logDirectory, config.portMappings, config.sysctls, config.labels],
+      [2, 'web', '/var/log/pods/default_web_uid-1', [{ protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' }], { 'net.ipv4.ip_forward': '1' }, { app: 'web', 'io.kubernetes.pod.name': 'web', 'io.kubernetes.pod.namespace': 'default', 'io.kubernetes.pod.uid': 'uid-1' }],
+    );
+  });
+
+  test('a container carries what a later agent needs to judge and to kill it', () => {
+    const preStop = { exec: { command: ['x'] } };
+    const container = aContainer('app', { command: ['echo', '$(A)'], lifecycle: { preStop } });
+    const config = containerConfig(aPod(), container, { settings: testSettings, node, placement, attempt: 3, imageRef: 'sha256:1', imageUser: { username: '' }, runtimeHandler: '', env: new Map([['A', 'v']]), mounts: [] });
+    assert.deepEqual([config.command, config.logPath, config.image], [['echo', 'v'], 'app/3.log', { image: 'sha256:1', userSpecifiedImage: 'app:1', runtimeHandler: '' }]);
+    assert.deepEqual(config.annotations, {
+      'io.kubernetes.container.hash': config.annotations['io.kubernetes.container.hash'], 'io.kubernetes.container.restartCount': '3', 'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
+      'io.kubernetes.container.terminationMessagePolicy': 'File', 'io.kubernetes.pod.terminationGracePeriod': '30', 'io.kubernetes.container.preStopHandler': JSON.stringify(preStop),
+    });
+  });
+});
+
+describe('mounts', () => {
+  const volume: MountedVolume = { name: 'v', hostPath: '/pods/v', readOnly: false, selinuxRelabel: true };
+  const plan = (mount: Partial<NonNullable<Container['volumeMounts']>[number]>): ReturnType<typeof planVolumeMounts> =>
+    planVolumeMounts(aPod(), aContainer('app', { volumeMounts: [{ name: 'v', mountPath: '/data', ...mount }] }), { volumes: new Map([['v', volume]]), env: new Map([['A', 'x']]), podIps: [], selinuxEnabled: false, recursiveReadOnlySupported: false });
+
+  test('a mount follows its volume, and parts of volumes stay below it', () => {
+    assert.deepEqual(plan({ readOnly: true, subPathExpr: 'd/$(A)', mountPropagation: 'HostToContainer' }), [
+      { volume: 'v', subPath: 'd/x', mount: { containerPath: '/data', hostPath: '/pods/v', readOnly: true, recursiveReadOnly: false, selinuxRelabel: false, propagation: 'host-to-container' } },
+    ]);
+    assert.throws(() => plan({ name: 'w' }), { message: 'cannot find volume "w" to mount into container "app"' });
+    assert.throws(() => plan({ subPath: '../x' }), { message: "unable to provision SubPath `../x`: must not contain '..'" });
+    assert.throws(() => plan({ subPath: '/x' }), { message: 'error SubPath `/x` must not be an absolute path' });
+    assert.throws(() => plan({ subPathExpr: '$(NO)' }), { message: 'missing value for NO' });
+    assert.throws(() => plan({ readOnly: true, recursiveReadOnly: 'Enabled' }), { kind: 'Invalid' });
+  });
+
+  test('a subPath follows links inside its volume, makes what is missing, and never leaves', async () => {
+    const files = new FakeHostFiles(new FakeClock());
+    await files.makeDirectory('/pods/v/..2026', 0o755);
+    await files.writeFile('/pods/v/..2026/key', 'x', 0o644);
+    const links = { '..data': '..2026', key: '..data/key', out: '../../etc', abs: '/etc', inside: '/pods/v/..2026', loop: 'loop' };
+    for (const [name, target] of Object.entries(links)) await files.symlink(target, `/pods/v/${name}`);
+    assert.deepEqual(await Promise.all(['key', 'inside/key'].map((subPath) => resolveSubPath(files, '/pods/v', subPath))), ['/pods/v/..2026/key', '/pods/v/..2026/key']);
+    assert.equal(await resolveSubPath(files, '/pods/v', 'new/dir'), '/pods/v/new/dir');
+    assert.equal((await files.lstat('/pods/v/new/dir'))?.type, 'directory');
+    for (const bad of ['out', 'out/passwd', 'abs', 'loop']) await assert.rejects(resolveSubPath(files, '/pods/v', bad), { kind: 'Invalid' }, bad);
+  });
+});

@@ -1,0 +1,41 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+import type { DnsConfig } from './dns-config.ts';
+import type { ImageEnsurer, LifecycleHooks, ObjectLookup, OnChange, ProbeVerdicts, RuntimeCacheWriter, RuntimeHandlers, Timeline } from './interfaces.ts';
+import type { ContainerSettings, NodeFacts } from './node-facts.ts';
+
+/** Everything PodRuntime is given. */
+export interface PodRuntimeDeps {
+  runtime: ContainerRuntime;
+  files: HostFiles;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  settings: ContainerSettings;
+  /** The node as it is now. */
+  node: () => NodeFacts;
+  /** Content of the node's resolver configuration as `parseResolvConf` reads it; undefined when the agent is told to use none. */
+  hostDns: () => Promise<DnsConfig | undefined>;
+  images: ImageEnsurer;
+  hooks: LifecycleHooks;
+  probes: ProbeVerdicts;
+  cache: RuntimeCacheWriter;
+  objects: ObjectLookup;
+  handlers: RuntimeHandlers;
+  events: EventRecorder;
+  timeline: Timeline;
+  onChange: OnChange;
+  /** After a container started: its log gets its link in /var/log/containers. Not waited for; must not throw. */
+  onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
+  /** Variables of services; none by default, as without an API server. */
+  serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
+  cores: number;
+  /** From `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */
+  maxContainerRestartPeriodMs?: number;
+}

@@ -1,0 +1,65 @@
+import type { HostAlias } from '../../../api/core/pod-spec.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { KubeletError } from '../../../base/errors.ts';
+
+const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const maxHostname = 63;
+const maxFqdn = 64;
+
+/** Short host name and domain of a pod (upstream: kubelet_pods.go GeneratePodHostNameAndDomain). Throws `Invalid`. */
+export function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
+  const { hostname, subdomain: sub, hostnameOverride } = pod.spec;
+  if (hostnameOverride !== undefined) {
+    if (!subdomain.test(hostnameOverride)) throw new KubeletError('Invalid', `pod HostnameOverride "${hostnameOverride}" is not a valid DNS subdomain`);
+    return { hostname: truncate(pod, hostnameOverride), domain: '' };
+  }
+  if (hostname !== undefined && hostname !== '' && !label.test(hostname)) throw new KubeletError('Invalid', `pod Hostname "${hostname}" is not a valid DNS label`);
+  if (sub !== undefined && sub !== '' && !label.test(sub)) throw new KubeletError('Invalid', `pod Subdomain "${sub}" is not a valid DNS label`);
+  const domain = sub === undefined || sub === '' ? '' : `${sub}.${pod.metadata.namespace}.svc.${clusterDomain}`;
+  return { hostname: truncate(pod, hostname === undefined || hostname === '' ? pod.metadata.name : hostname), domain };
+}
+
+function truncate(pod: Pod, hostname: string): string {
+  if (hostname.length <= maxHostname) return hostname;
+  const cut = hostname.slice(0, maxHostname).replace(/[-.]+$/, '');
+  if (cut === '') throw new KubeletError('Invalid', `hostname for pod "${pod.metadata.name}" was invalid: "${hostname}"`);
+  return cut;
+}
+
+/** The name the kernel is given: the full one when the pod asks for it (upstream: kubelet/util GetNodenameForKernel). Throws `Invalid`. */
+export function kernelHostname(pod: Pod, clusterDomain: string): string {
+  const { hostname, domain } = podHostname(pod, clusterDomain);
+  if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return hostname;
+  const fqdn = `${hostname}.${domain}`;
+  if (fqdn.length <= maxFqdn) return fqdn;
+  throw new KubeletError('Invalid', `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${maxFqdn} characters is the max, ${fqdn.length} characters requested)`);
+}
+
+/** The /etc/hosts of a pod with its own network. The header is upstream's, so that tools which look for it find it. */
+export function managedHostsContent(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
+  const { hostname, domain } = podHostname(pod, clusterDomain);
+  const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
+  return [
+    '# Kubernetes-managed hosts file.',
+    '127.0.0.1\tlocalhost',
+    '::1\tlocalhost ip6-localhost ip6-loopback',
+    'fe00::0\tip6-localnet',
+    'fe00::0\tip6-mcastprefix',
+    'fe00::1\tip6-allnodes',
+    'fe00::2\tip6-allrouters',
+    ...podIps.map((ip) => `${ip}\t${names}`),
+    '',
+  ].join('\n') + aliasLines(pod.spec.hostAliases);
+}
+
+/** The /etc/hosts of a pod on the host's network: the node's own, with the pod's aliases. */
+export function hostNetworkHostsContent(pod: Pod, nodeHosts: string): string {
+  return `# Kubernetes-managed hosts file (host network).\n${nodeHosts}${aliasLines(pod.spec.hostAliases)}`;
+}
+
+function aliasLines(aliases: readonly HostAlias[] | undefined): string {
+  if (aliases === undefined || aliases.length === 0) return '';
+  const lines = aliases.map(({ ip, hostnames = [] }) => `${ip}\t${hostnames.join('\t')}\n`);
+  return `\n# Entries added by HostAliases.\n${lines.join('')}`;
+}

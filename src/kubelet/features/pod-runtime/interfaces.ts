@@ -1,0 +1,74 @@
+import type { ConfigMap } from '../../../api/core/config-map.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { LifecycleHandler } from '../../../api/core/probe.ts';
+import type { Secret } from '../../../api/core/secret.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import type { TimelineEntry } from '../../model/explanation.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
+import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+
+/** Who the image runs as by itself: read with every start, never remembered (CVE-2019-11245). A number wins over a name. */
+export interface ImageUser {
+  uid?: number;
+  username: string;
+}
+
+/** What became of making an image present. `reason` is a waiting reason: ErrImagePull, ImagePullBackOff, ErrImageNeverPull ... */
+export type ImageOutcome =
+  | { kind: 'present'; imageRef: string; user: ImageUser }
+  | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
+
+/** Images, by pull policy. Emits its own events (Pulling, Pulled, BackOff, Failed). */
+export interface ImageEnsurer {
+  /** Resolves with a value also when the image cannot be had; rejects only with `Aborted`. Several calls for one pod run side by side. */
+  ensure(request: { pod: Pod; container: AnyContainer; runtimeHandler: string; signal: AbortSignal }): Promise<ImageOutcome>;
+  /** Begins to fetch the images of containers that are not started yet; never fails. */
+  prefetch(pod: Pod, containers: readonly AnyContainer[], signal: AbortSignal): void;
+}
+
+export interface HookTarget {
+  pod: Pod;
+  container: AnyContainer;
+  id: ContainerId;
+  /** Address for httpGet hooks; undefined on the host's network or when unknown. */
+  podIp?: string;
+}
+
+export interface LifecycleHooks {
+  /** Runs a handler to its end; a failure is a value, with a message that holds no secrets. Rejects only with `Aborted`. */
+  run(target: HookTarget, handler: LifecycleHandler, signal: AbortSignal): Promise<{ ok: true } | { ok: false; message: string }>;
+}
+
+export interface ProbeVerdicts {
+  /** undefined when that container was never probed so. */
+  get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined;
+}
+
+/** The runtime cache is told of the agent's own results at once, so that status does not wait for a relist. */
+export interface RuntimeCacheWriter {
+  noteContainer(pod: { uid: PodUid; name: string; namespace: string }, status: ContainerRuntimeStatus): void;
+  noteSandbox(status: SandboxRuntimeStatus): void;
+  noteContainerRemoved(uid: PodUid, id: ContainerId): void;
+  /** Something was asked of the runtime for this pod of which nobody knows whether it worked: it has to be read anew before more is started. */
+  noteUnsure(uid: PodUid): void;
+}
+
+/** ConfigMaps and Secrets that pods may use; undefined for one that does not exist. Rejects when it cannot be known (`Unavailable`). */
+export interface ObjectLookup {
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined> | ConfigMap | undefined;
+  secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
+}
+
+/** The pod's bounded record of decisions and results. */
+export interface Timeline {
+  record(uid: PodUid, entry: Pick<TimelineEntry, 'kind' | 'type' | 'reason' | 'message'>): void;
+}
+
+/** RuntimeClass to runtime handler; the empty handler for none. Rejects with `NotFound` for a class that does not exist. */
+export interface RuntimeHandlers {
+  lookup(runtimeClassName: string | undefined): Promise<string> | string;
+}
+
+/** Told as soon as something of the pod changed, so that its status is computed and published at once. */
+export type OnChange = (uid: PodUid, what: { kind: 'sandbox'; id: SandboxId } | { kind: 'container'; name: string; id: ContainerId } | { kind: 'failure' }) => void;

@@ -1,0 +1,154 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { formatDurationMs } from '../../../api/duration.ts';
+import { allContainers } from '../../../api/pod.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import { podEvents } from '../../../api/reasons.ts';
+import { isKind } from '../../../base/errors.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { PodActions } from './compute-pod-actions.ts';
+import { computePodActions } from './compute-pod-actions.ts';
+import { ConfigBuilder } from './config-builder.ts';
+import type { PodRuntimeDeps } from './deps.ts';
+import { StepExecutors } from './execute-actions.ts';
+import type { KillOutcome, KillPodRequest } from './kill-pod.ts';
+import { PodKiller } from './kill-pod.ts';
+import type { PlanFacts } from './plan-facts.ts';
+import { RestartBackoff, crashBackoffConfig } from './restart-backoff.ts';
+import { SandboxMaker } from './sandbox.ts';
+import { ContainerStarter } from './start-container.ts';
+import { StartFailures } from './start-failures.ts';
+import { StartPacer } from './start-pacer.ts';
+import { normaliseStatus } from './status-fold.ts';
+import type { Step, Wait } from './steps.ts';
+import type { SyncFailure, SyncOutcome, SyncPodRequest } from './sync-run.ts';
+import { SyncRun } from './sync-run.ts';
+
+/**
+ * Makes what runs match what a pod asks for (upstream: kuberuntime SyncPod and KillPod).
+ * 1. One pass at a time per pod: the caller's lane sees to that.
+ * 2. A pass plans, acts, and plans again on what it learned, until nothing is left that it has not tried. Each container gets one try.
+ * 3. Failures and waits are values in the outcome. Only errors of this program reject.
+ * 4. After a failure that may have had an effect the cache is told to read the pod anew; nothing is started before it has.
+ * 5. Images, volumes and files are begun before the sandbox is made; containers start in order.
+ */
+export class PodRuntime {
+  /** Why containers could not be started; for status and explain. */
+  readonly startFailures = new StartFailures();
+  readonly startPacer: StartPacer;
+  readonly stopPacer: StartPacer;
+  readonly #deps: PodRuntimeDeps;
+  readonly #backoff: RestartBackoff;
+  readonly #killer: PodKiller;
+  readonly #executors: StepExecutors;
+
+  constructor(deps: PodRuntimeDeps) {
+    const { clock, cores } = deps;
+    this.#deps = deps;
+    this.startPacer = new StartPacer({ clock, cores });
+    this.stopPacer = new StartPacer({ clock, cores });
+    this.#backoff = new RestartBackoff(clock, crashBackoffConfig(deps.maxContainerRestartPeriodMs));
+    this.#killer = new PodKiller(deps, this.stopPacer);
+    const sandboxes = new SandboxMaker(deps, this.startPacer);
+    const builder = new ConfigBuilder(deps, sandboxes);
+    const starter = new ContainerStarter(deps, builder, this.#killer);
+    this.#executors = new StepExecutors({ deps, pacer: this.startPacer, backoff: this.#backoff, failures: this.startFailures, sandboxes, starter, builder, killer: this.#killer });
+  }
+
+  /** One pass over a pod that is to run. An abort is part of the outcome. */
+  async syncPod(request: SyncPodRequest): Promise<SyncOutcome> {
+    const run = new SyncRun(request, normaliseStatus(request.status));
+    this.#backoff.adopt(run.pod, run.status);
+    let known = false;
+    try {
+      await this.#converge(run);
+      known = true;
+      return run.outcome(false);
+    } catch (error) {
+      if (!isKind(error, 'Aborted') && !run.signal.aborted) throw error;
+      return run.outcome(true);
+    } finally {
+      run.slot?.release();
+      if (!known || run.failures.some(leavesDoubt)) this.#deps.cache.noteUnsure(run.uid);
+    }
+  }
+
+  /** Stops all of a pod, known to a source or not. Asking again with a shorter grace, after aborting, shortens the stop under way. */
+  killPod(request: KillPodRequest): Promise<KillOutcome> {
+    return this.#killer.killPod({ ...request, status: normaliseStatus(request.status) });
+  }
+
+  /** What a pass would do now, and what would wait. Does nothing. */
+  plan(pod: Pod, status: PodRuntimeStatus): { steps: readonly Step[]; waits: readonly Wait[] } {
+    const { steps, waits } = computePodActions(this.#facts(pod, normaliseStatus(status)));
+    return { steps, waits };
+  }
+
+  /** Ends the crash back-off of a container, or of all of the pod's, so that the next pass starts it. */
+  retryNow(pod: Pod, container?: string): void {
+    for (const ref of allContainers(pod)) if (container === undefined || ref.container.name === container) this.#backoff.reset(pod, ref.container);
+  }
+
+  /** The pod is gone for good. */
+  forgetPod(uid: PodUid, status?: PodRuntimeStatus): void {
+    this.startFailures.forgetPod(uid);
+    this.#backoff.forgetPod(uid);
+    if (status !== undefined) this.#killer.forgetContainers(status);
+  }
+
+  async #converge(run: SyncRun): Promise<void> {
+    // Each round tries something new or is the last, so this is a bound against mistakes only.
+    const rounds = 3 + 2 * [...allContainers(run.pod)].length;
+    for (let round = 0; round < rounds; round++) {
+      const actions = computePodActions(this.#facts(run.pod, run.status));
+      run.waits = actions.waits;
+      const steps = actions.steps.filter((step) => !wasTried(run, step));
+      if (round === 0) this.#executors.noteWaits(run, formatDurationMs);
+      if (steps.length === 0) return;
+      if (!(await this.#act(run, actions, steps))) return;
+    }
+  }
+
+  /** Whether to look again for more to do. */
+  async #act(run: SyncRun, actions: PodActions, steps: readonly Step[]): Promise<boolean> {
+    const { sandbox } = actions;
+    if (sandbox?.kind === 'keep') run.sandbox = { id: sandbox.sandbox.id, attempt: sandbox.sandbox.attempt, ips: sandbox.sandbox.ips };
+    if (sandbox?.kind === 'create' && sandbox.replaces !== undefined && sandbox.reason !== 'network-mode-changed' && steps.some((step) => step.kind === 'createSandbox')) {
+      this.#deps.events.event(run.pod, 'Normal', podEvents.sandboxChanged, 'Pod sandbox changed, it will be killed and re-created.');
+    }
+    run.planned = run.status;
+    this.#executors.begin(run, steps);
+    for (const step of steps) if ((await this.#executors.execute(run, step)) === 'stop') return false;
+    // A pod that was stopped because nothing is left to run is not looked at again in this pass.
+    return sandbox !== undefined;
+  }
+
+  #facts(pod: Pod, status: PodRuntimeStatus): PlanFacts {
+    return {
+      pod,
+      status,
+      probe: (type, id) => this.#deps.probes.get(type, id),
+      crashWait: (container: AnyContainer, exited) => this.#backoff.wait(pod, container, exited),
+      nowMs: this.#deps.clock.nowMs(),
+    };
+  }
+}
+
+/** Whether a call to the runtime may have worked all the same. What has a time of its own for the next try never got as far as a call. */
+function leavesDoubt(failure: SyncFailure): boolean {
+  return failure.scope !== 'volumes' && failure.retryAtMs === undefined;
+}
+
+/** Whether this pass already had its go at it. */
+function wasTried(run: SyncRun, step: Step): boolean {
+  switch (step.kind) {
+    case 'killPod':
+    case 'createSandbox':
+      return run.tried.has('sandbox');
+    case 'killContainer':
+    case 'removeContainer':
+      return run.tried.has(`${step.kind} ${step.id}`);
+    case 'startContainer':
+      return run.tried.has(step.name) || (run.tried.has('sandbox') && run.sandbox === undefined);
+  }
+}

@@ -1,0 +1,31 @@
+import type { ContainerId } from '../../model/ids.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+
+/** What is known of a pod after one more result, so that the next plan needs no new look at the runtime. */
+export function withContainer(status: PodRuntimeStatus, container: ContainerRuntimeStatus): PodRuntimeStatus {
+  const others = status.containers.filter((other) => other.id !== container.id);
+  return { ...status, containers: byNewest([container, ...others]) };
+}
+
+export function withoutContainer(status: PodRuntimeStatus, id: ContainerId): PodRuntimeStatus {
+  return { ...status, containers: status.containers.filter((other) => other.id !== id) };
+}
+
+export function withSandbox(status: PodRuntimeStatus, sandbox: SandboxRuntimeStatus): PodRuntimeStatus {
+  const others = status.sandboxes.filter((other) => other.id !== sandbox.id);
+  return { ...status, sandboxes: [sandbox, ...others].sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs) };
+}
+
+/**
+ * Newest first by attempt, which never goes back, rather than by time of creation: a create that was given up on may take effect late,
+ * after its successor runs. A run that is alive comes before all others of its name, so that nobody starts a second.
+ */
+export function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus[] {
+  const running = (container: ContainerRuntimeStatus): number => (container.state === 'running' ? 1 : 0);
+  return [...containers].sort((left, right) => running(right) - running(left) || right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
+}
+
+/** The same facts in the order the planner counts on. */
+export function normaliseStatus(status: PodRuntimeStatus): PodRuntimeStatus {
+  return { ...status, containers: byNewest(status.containers), sandboxes: [...status.sandboxes].sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs) };
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../../base/clock.ts';
+import { KubeletError } from '../../../base/errors.ts';
+
+/** Whether `work` was done within the time; the work itself goes on. Rejects with what the work rejects with, or with `Aborted`. */
+export function waitWithin(clock: Clock, limitMs: number, work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => finish(() => reject(new KubeletError('Aborted', 'the wait was aborted')));
+    const timer = clock.setTimer(limitMs, () => finish(() => resolve(false)));
+    const finish = (settle: () => void): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', abort);
+      settle();
+    };
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(
+      () => finish(() => resolve(true)),
+      (error: unknown) => finish(() => reject(error as Error)),
+    );
+  });
+}
+
+/** What `work` comes to, or a rejection with `Aborted` as soon as the signal aborts, whether the work heeds it or not. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new KubeletError('Aborted', 'the wait was aborted'));
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener('abort', abort, { once: true });
+    const leave = (): void => signal.removeEventListener('abort', abort);
+    work.then(
+      (value) => {
+        leave();
+        resolve(value);
+      },
+      (error: unknown) => {
+        leave();
+        reject(error as Error);
+      },
+    );
+  });
+}

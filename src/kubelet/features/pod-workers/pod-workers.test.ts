@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { KubeletError } from '../../../base/errors.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { sleep } from '../../../base/clock.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import { PodWorkers, type PodSyncer, type SyncResult } from './pod-workers.ts';
+
+const pod = (uid: string, name = uid, extra: Partial<Pod['metadata']> = {}): Pod => ({
+  metadata: { name, namespace: 'default', uid, ...extra },
+  spec: { containers: [], terminationGracePeriodSeconds: 30 },
+});
+
+/** A syncer whose passes take scripted time, and which writes down what it was asked to do. */
+function harness(script: { syncMs?: number; killMs?: number; cleanMs?: number; sync?: (uid: string, pass: number) => SyncResult } = {}) {
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  const passes = new Map<string, number>();
+  const syncer: PodSyncer = {
+    async syncPod({ pod: subject, signal }) {
+      const uid = subject.metadata.uid ?? '';
+      const pass = (passes.get(uid) ?? 0) + 1;
+      passes.set(uid, pass);
+      calls.push(`sync ${uid}`);
+      await sleep(clock, script.syncMs ?? 0, signal);
+      return script.sync?.(uid, pass) ?? { terminal: false };
+    },
+    async syncTerminatingPod({ subject, termination, signal }) {
+      const uid = subject.kind === 'pod' ? subject.pod.metadata.uid : subject.runtime.uid;
+      calls.push(`kill ${uid} ${termination.graceMs}`);
+      await sleep(clock, Math.min(termination.graceMs, script.killMs ?? 0), signal);
+    },
+    async syncTerminatedPod({ pod: subject, all }) {
+      calls.push(`clean ${subject.metadata.uid}${all ? '' : ', keep'}`);
+      await sleep(clock, script.cleanMs ?? 0);
+    },
+    finished({ uid, gone }) {
+      calls.push(`finished ${uid} ${gone ? 'gone' : 'kept'}`);
+    },
+  };
+  const workers: PodWorkers = new PodWorkers({
+    syncer,
+    clock,
+    random: seededRandom(1),
+    log: recordingLog(),
+    resyncMs: 60_000,
+    onDue: (uids: readonly PodUid[]) => uids.forEach((uid) => workers.sync(uid)),
+  });
+  return { clock, calls, workers };
+}
+
+describe('pod workers', () => {
+  it('folds what arrives during a pass into exactly one more pass', async () => {
+    const { clock, calls, workers } = harness({ syncMs: 100 });
+    workers.update(pod('a'), true);
+    for (let i = 0; i < 5; i++) workers.update(pod('a'), false);
+    await clock.advance(1000);
+    assert.deepEqual(calls, ['sync a', 'sync a']);
+  });
+
+  it('tells how long a pass has been under way', async () => {
+    const { clock, workers } = harness({ syncMs: 100 });
+    workers.update(pod('a'), true);
+    await clock.advance(60);
+    assert.equal(workers.busyForMs(podUid('a')), 60);
+    await clock.advance(60);
+    assert.equal(workers.busyForMs(podUid('a')), undefined);
+  });
+
+  it('looks at a healthy pod again after the resync interval, stretched by at most half', async () => {
+    const { clock, calls, workers } = harness();
+    workers.update(pod('a'), true);
+    await clock.advance(59_999);
+    assert.equal(calls.length, 1);
+    await clock.advance(30_002);
+    assert.equal(calls.length, 2);
+  });
+
+  it('takes a removed pod through kill, clean and finished without waiting for any timer', async () => {
+    const { clock, calls, workers } = harness();
+    workers.update(pod('a'), true);
+    await clock.advance(0);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(0);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone']);
+    assert.equal(workers.stateOf(podUid('a')), undefined);
+  });
+
+  it('aborts a start in progress when the pod is removed', async () => {
+    const { clock, calls, workers } = harness({ syncMs: 60_000 });
+    workers.update(pod('a'), true);
+    await clock.advance(10);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone']);
+  });
+
+  it('aborts a kill in progress when its grace shrinks, and kills again with the shorter one', async () => {
+    const { clock, calls, workers } = harness({ killMs: 60_000 });
+    workers.update(pod('a'), true);
+    await clock.advance(1);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(5000);
+    workers.kill(podUid('a'), { cause: 'removed', graceMs: 2000 });
+    await clock.advance(2000);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'kill a 2000', 'clean a', 'finished a gone']);
+  });
+
+  it('tries a failed pass again with growing pauses and remembers the error', async () => {
+    const { clock, calls, workers } = harness({
+      sync: () => {
+        throw new KubeletError('Unavailable', 'runtime is away');
+      },
+    });
+    workers.update(pod('a'), true);
+    await clock.advance(1);
+    assert.equal(workers.retryOf(podUid('a')).lastError, 'runtime is away');
+    await clock.advance(60_000);
+    assert.ok(calls.length >= 7 && calls.length <= 14, `${calls.length} passes in a minute`);
+  });
+
+  it('runs the later of two pods with one full name only when the earlier is finished', async () => {
+    const { clock, calls, workers } = harness({ killMs: 500 });
+    workers.update(pod('old', 'web'), true);
+    workers.update(pod('new', 'web'), true);
+    await clock.advance(1);
+    assert.equal(workers.stateOf(podUid('new'))?.phase, 'queued');
+    workers.kill(podUid('old'), { cause: 'removed' });
+    await clock.advance(1000);
+    assert.deepEqual(calls, ['sync old', 'kill old 30000', 'clean old', 'finished old gone', 'sync new']);
+  });
+
+  it('drops a queued pod that is removed before its turn', async () => {
+    const { clock, calls, workers } = harness();
+    workers.update(pod('old', 'web'), true);
+    workers.update(pod('new', 'web'), true);
+    workers.kill(podUid('new'), { cause: 'removed' });
+    await clock.advance(1);
+    workers.kill(podUid('old'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.equal(calls.includes('sync new'), false);
+    assert.equal(workers.known().size, 0);
+  });
+
+  it('starts a pod anew when it is wanted again while it is being torn down', async () => {
+    const { clock, calls, workers } = harness({ killMs: 500 });
+    workers.update(pod('a'), true);
+    await clock.advance(1);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    workers.update(pod('a'), true);
+    await clock.advance(1000);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone', 'sync a']);
+  });
+
+  it('keeps a completed pod finished, and lets go of it when its source removes it', async () => {
+    const { clock, calls, workers } = harness({ sync: () => ({ terminal: true }) });
+    workers.update(pod('a'), true);
+    await clock.advance(1);
+    assert.equal(workers.stateOf(podUid('a'))?.phase, 'finished');
+    workers.sync(podUid('a'));
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a, keep', 'finished a kept', 'clean a', 'finished a gone']);
+    assert.equal(workers.known().size, 0);
+  });
+
+  it('starts a completed pod anew only when nothing is left of it', async () => {
+    const { clock, calls, workers } = harness({ cleanMs: 500, sync: (_uid, pass) => ({ terminal: pass === 1 }) });
+    workers.update(pod('a'), true);
+    await clock.advance(1000);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    workers.update(pod('a'), true);
+    await clock.advance(100);
+    assert.deepEqual(calls.slice(3), ['finished a kept', 'clean a']);
+    await clock.advance(1000);
+    assert.deepEqual(calls.slice(5), ['finished a gone', 'sync a']);
+  });
+
+  it('cleans once more, and fully, a pod removed while it is being cleaned for keeping', async () => {
+    const { clock, calls, workers } = harness({ cleanMs: 500, sync: () => ({ terminal: true }) });
+    workers.update(pod('a'), true);
+    await clock.advance(100);
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(2000);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a, keep', 'clean a', 'finished a gone']);
+    assert.equal(workers.known().size, 0);
+  });
+
+  it('never disturbs one pod because another hangs', async () => {
+    const { clock, calls, workers } = harness({ sync: () => ({ terminal: false }), syncMs: 0 });
+    const hung = harness({ syncMs: 1e9 });
+    hung.workers.update(pod('slow'), true);
+    hung.workers.update(pod('other'), true);
+    await hung.clock.settle();
+    assert.deepEqual(hung.calls, ['sync slow', 'sync other']);
+    workers.update(pod('a'), true);
+    await clock.settle();
+    assert.deepEqual(calls, ['sync a']);
+  });
+
+  it('stops without touching pods and starts nothing afterwards', async () => {
+    const { clock, calls, workers } = harness({ syncMs: 1000 });
+    workers.update(pod('a'), true);
+    await clock.settle();
+    await workers.stop();
+    workers.update(pod('b'), true);
+    await clock.advance(200_000);
+    assert.deepEqual(calls, ['sync a']);
+    assert.equal(clock.armedTimers, 0);
+  });
+});

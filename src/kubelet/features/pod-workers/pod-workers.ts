@@ -1,0 +1,273 @@
+import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { KeyedWorkers } from '../../../base/keyed-workers.ts';
+import type { Logger } from '../../../base/log.ts';
+import { jitter, type Random } from '../../../base/random.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { leavesNothing, mustInterrupt, nextWorkerState, type Termination, type TerminatingSubject, type WorkerEvent, type WorkerState } from './worker-state.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** What one pass over a running pod came to. */
+export interface SyncResult {
+  /** The pod's phase is terminal: stop it for good. */
+  terminal: boolean;
+  /** When to look again even if nothing happens; the resync interval when absent. */
+  retryInMs?: number;
+  /** Something could not be done and nobody knows until when: look again after a pause that grows with each pass that ends so. */
+  failed?: boolean;
+}
+
+/** The slow work of each phase. Every call may be aborted through its signal; an aborted call is run again with the newer state. */
+export interface PodSyncer {
+  syncPod(work: { pod: Pod; firstSeenMs: number; signal: AbortSignal }): Promise<SyncResult>;
+  /** Resolves only when nothing of the pod runs any more. */
+  syncTerminatingPod(work: { subject: TerminatingSubject; termination: Termination; signal: AbortSignal }): Promise<void>;
+  /** Resolves when volumes and cgroups are gone; with `all`, when nothing is left in the runtime either. */
+  syncTerminatedPod(work: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void>;
+  /** The pod is finished; `gone` says that it is to be forgotten, at once: a new one of the same uid may follow. */
+  finished(work: { uid: PodUid; pod: Pod | undefined; gone: boolean }): void;
+}
+
+export interface PodWorkersOptions {
+  syncer: PodSyncer;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** A pod that had its time and is healthy is looked at again after this (upstream: syncFrequency, 1 min), stretched by up to half. */
+  resyncMs: number;
+  /** Called when planned time has come; the sync loop answers with `sync`. */
+  onDue: (uids: readonly PodUid[]) => void;
+}
+
+interface Worker {
+  state: WorkerState;
+  /** Wall time at which the present phase began. */
+  sinceMs: number;
+  firstSeenMs: number;
+  running: AbortController | undefined;
+  /** Monotonic time at which the pass under way began. */
+  passBeganMs: number | undefined;
+  failures: number;
+  lastError: string | undefined;
+}
+
+/** Failed passes are tried again sooner than upstream's fixed 10 s, because the cause is often gone by then. */
+const FAILURE_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 10_000, factor: 2 };
+const JITTER_FACTOR = 0.5;
+
+/**
+ * One lane per pod.
+ * 1. At most one pass runs per pod; what arrives meanwhile is folded, and the newest state is what the next pass sees.
+ * 2. A pass that became pointless (the pod began to end, or its grace shrank) is aborted at once.
+ * 3. Terminating follows syncing, terminated follows terminating, each without waiting for a timer.
+ * 4. Two static pods with one full name never run side by side: the later one queues until the earlier is finished.
+ * 5. After `stop` nothing is started, and running passes are aborted; the pods live on.
+ */
+export class PodWorkers {
+  readonly #options: PodWorkersOptions;
+  readonly #workers = new Map<PodUid, Worker>();
+  readonly #nameQueues = new Map<string, PodUid[]>();
+  readonly #lanes: KeyedWorkers<PodUid, undefined>;
+  readonly #queue: WorkQueue;
+  #stopped = false;
+
+  constructor(options: PodWorkersOptions) {
+    this.#options = options;
+    this.#queue = new WorkQueue(options.clock, options.onDue);
+    this.#lanes = new KeyedWorkers({
+      run: (uid) => this.#pass(uid),
+      fold: () => undefined,
+      onError: (uid, error) => options.log.error('pod worker lane failed', { podUid: uid, error: errorMessage(error) }),
+    });
+  }
+
+  /** Desired state is new or changed. */
+  update(pod: Pod, isNew: boolean): void {
+    const uid = podUid(pod.metadata.uid ?? '');
+    const mustQueue = !this.#workers.has(uid) && this.#enqueueName(uid, fullName(pod.metadata));
+    this.#apply(uid, { kind: 'update', pod, isNew, mustQueue });
+  }
+
+  /** Stop the pod: `removed` from its source, or `evicted` by the agent with a grace of its own. */
+  kill(uid: PodUid, kill: { cause: 'removed' | 'evicted'; graceMs?: number }): void {
+    this.#apply(uid, { kind: 'kill', ...kill });
+  }
+
+  /** Stop what runs without a spec. Does nothing for pods that have a worker. */
+  killOrphan(runtime: PodRuntimeStatus, graceMs: number): void {
+    if (this.#workers.has(runtime.uid)) return;
+    this.#enqueueName(runtime.uid, fullName(runtime));
+    this.#apply(runtime.uid, { kind: 'orphan', runtime, graceMs });
+  }
+
+  /** Something about the pod may have changed: run a pass as soon as its lane is free. */
+  sync(uid: PodUid): void {
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined && worker.state.phase !== 'queued' && worker.state.phase !== 'finished') this.#submit(uid);
+  }
+
+  stateOf(uid: PodUid): WorkerState | undefined {
+    return this.#workers.get(uid)?.state;
+  }
+
+  /** A pass over the pod is under way or about to be. */
+  isBusy(uid: PodUid): boolean {
+    return this.#lanes.isBusy(uid);
+  }
+
+  /** Wall milliseconds at which the worker's present phase began. */
+  sinceMs(uid: PodUid): number | undefined {
+    return this.#workers.get(uid)?.sinceMs;
+  }
+
+  /** Why the last pass failed and when the next is planned, for `explain`. */
+  retryOf(uid: PodUid): { lastError: string | undefined; inMs: number | undefined } {
+    return { lastError: this.#workers.get(uid)?.lastError, inMs: this.#queue.delayOf(uid) };
+  }
+
+  /** How long the pass under way has been at it; undefined when none is. */
+  busyForMs(uid: PodUid): number | undefined {
+    const beganMs = this.#workers.get(uid)?.passBeganMs;
+    return beganMs === undefined ? undefined : this.#options.clock.monotonicMs() - beganMs;
+  }
+
+  known(): ReadonlyMap<PodUid, WorkerState> {
+    return new Map([...this.#workers].map(([uid, worker]) => [uid, worker.state]));
+  }
+
+  /** Leaves the node: aborts what runs, starts nothing more. Containers are not touched. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#queue.stop();
+    for (const worker of this.#workers.values()) worker.running?.abort();
+    await this.#lanes.whenIdle();
+  }
+
+  #apply(uid: PodUid, event: WorkerEvent): void {
+    const worker = this.#workers.get(uid);
+    const before = worker?.state;
+    const after = nextWorkerState(before, event);
+    if (after === undefined) return;
+    if (worker === undefined) {
+      const firstSeenMs = this.#options.clock.monotonicMs();
+      this.#workers.set(uid, { state: after, sinceMs: this.#options.clock.nowMs(), firstSeenMs, running: undefined, passBeganMs: undefined, failures: 0, lastError: undefined });
+    } else {
+      worker.state = after;
+      if (before?.phase !== after.phase) Object.assign(worker, { failures: 0, lastError: undefined, sinceMs: this.#options.clock.nowMs() });
+      if (mustInterrupt(before, after)) worker.running?.abort();
+    }
+    if (after.phase === 'finished') this.#finish(uid, after, before?.phase !== 'finished');
+    else if (after.phase !== 'queued') this.#submit(uid);
+  }
+
+  #submit(uid: PodUid): void {
+    if (this.#stopped) return;
+    this.#queue.forget(uid);
+    this.#lanes.submit(uid, undefined);
+  }
+
+  async #pass(uid: PodUid): Promise<void> {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined || this.#stopped) return;
+    const abort = new AbortController();
+    worker.running = abort;
+    worker.passBeganMs = this.#options.clock.monotonicMs();
+    try {
+      const outcome = await this.#work(worker, abort.signal);
+      worker.failures = outcome.failed === true ? worker.failures + 1 : 0;
+      worker.lastError = undefined;
+      if (outcome.event !== undefined) this.#apply(uid, outcome.event);
+      else if (this.#workers.get(uid) === worker && !this.#stopped) this.#queue.schedule(uid, this.#pauseMs(worker, outcome));
+    } catch (error) {
+      this.#failed(uid, worker, { error, aborted: abort.signal.aborted });
+    } finally {
+      worker.running = undefined;
+      worker.passBeganMs = undefined;
+    }
+  }
+
+  async #work(worker: Worker, signal: AbortSignal): Promise<{ event?: WorkerEvent; retryInMs?: number; failed?: boolean }> {
+    const { syncer } = this.#options;
+    const { state } = worker;
+    switch (state.phase) {
+      case 'syncing': {
+        const result = await syncer.syncPod({ pod: state.pod, firstSeenMs: worker.firstSeenMs, signal });
+        return result.terminal ? { event: { kind: 'phaseTerminal' } } : result;
+      }
+      case 'terminating':
+        await syncer.syncTerminatingPod({ subject: state.subject, termination: state.termination, signal });
+        return { event: { kind: 'stopped' } };
+      case 'terminated': {
+        const all = leavesNothing(state);
+        await syncer.syncTerminatedPod({ pod: state.pod, all, signal });
+        return { event: { kind: 'cleaned', all } };
+      }
+      case 'queued':
+      case 'finished':
+        return {};
+    }
+  }
+
+  #failed(uid: PodUid, worker: Worker, failure: { error: unknown; aborted: boolean }): void {
+    if (this.#stopped) return;
+    // Whatever an aborted pass threw, the state it worked for is no longer the state.
+    if (failure.aborted) return this.#submit(uid);
+    worker.failures++;
+    worker.lastError = errorMessage(failure.error);
+    const delayMs = this.#failurePauseMs(worker);
+    this.#options.log.error('error syncing pod, will try again', {
+      podUid: uid,
+      phase: worker.state.phase,
+      error: worker.lastError,
+      retryInMs: Math.round(delayMs),
+    });
+    this.#queue.schedule(uid, delayMs);
+  }
+
+  #finish(uid: PodUid, state: WorkerState & { phase: 'finished' }, justFinished: boolean): void {
+    if (!justFinished) return;
+    const { pod, revive } = state;
+    const gone = leavesNothing(state);
+    this.#queue.forget(uid);
+    if (gone) this.#workers.delete(uid);
+    this.#options.syncer.finished({ uid, pod, gone });
+    this.#releaseName(uid);
+    if (revive !== undefined) this.update(revive, true);
+  }
+
+  #pauseMs(worker: Worker, outcome: { retryInMs?: number; failed?: boolean }): number {
+    const usualMs = outcome.failed === true ? this.#failurePauseMs(worker) : jitter(this.#options.random, this.#options.resyncMs, JITTER_FACTOR);
+    return Math.min(outcome.retryInMs ?? usualMs, usualMs);
+  }
+
+  #failurePauseMs(worker: Worker): number {
+    return jitter(this.#options.random, backoffDelayMs(FAILURE_BACKOFF, worker.failures), JITTER_FACTOR);
+  }
+
+  /** Takes a place in the line for the pod's full name; true when another pod is before it. */
+  #enqueueName(uid: PodUid, name: string): boolean {
+    const line = this.#nameQueues.get(name) ?? [];
+    if (!line.includes(uid)) line.push(uid);
+    this.#nameQueues.set(name, line);
+    return line[0] !== uid;
+  }
+
+  #releaseName(uid: PodUid): void {
+    for (const [name, line] of this.#nameQueues) {
+      const place = line.indexOf(uid);
+      if (place === -1) continue;
+      line.splice(place, 1);
+      if (line.length === 0) this.#nameQueues.delete(name);
+      const first = line[0];
+      if (place === 0 && first !== undefined) this.#apply(first, { kind: 'nameFree' });
+      return;
+    }
+  }
+}
+
+function fullName(subject: { name?: string; namespace?: string }): string {
+  return `${subject.namespace ?? ''}/${subject.name ?? ''}`;
+}

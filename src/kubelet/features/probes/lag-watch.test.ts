@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { LagWatch } from './lag-watch.ts';
+
+/** A clock whose time can pass without any timer firing: a blocked event loop. */
+class BlockedClock extends FakeClock {
+  #blockedMs = 0;
+  override monotonicMs(): number {
+    return super.monotonicMs() + this.#blockedMs;
+  }
+  block(ms: number): void {
+    this.#blockedMs += ms;
+  }
+}
+
+test('a loop that keeps time has no lag', async () => {
+  const clock = new BlockedClock();
+  const measurement = new LagWatch(clock).begin();
+  await clock.advance(10_000);
+  assert.equal(measurement.end(), 0);
+});
+
+test('a block is seen even before the pulse that it delayed', async () => {
+  const clock = new BlockedClock();
+  const measurement = new LagWatch(clock).begin();
+  await clock.advance(75);
+  clock.block(3_000);
+  const lagMs = measurement.end();
+  assert.ok(lagMs >= 2_950 && lagMs <= 3_000, String(lagMs));
+});
+
+test('a block that is over still counts for what was under way, and not for what began later', async () => {
+  const clock = new BlockedClock();
+  const watch = new LagWatch(clock);
+  const early = watch.begin();
+  await clock.advance(75);
+  clock.block(3_000);
+  await clock.advance(200);
+  const late = watch.begin();
+  await clock.advance(200);
+  assert.ok(early.end() >= 2_950);
+  assert.equal(late.end(), 0);
+});
+
+test('nothing ticks while nothing is under way', async () => {
+  const clock = new BlockedClock();
+  const watch = new LagWatch(clock);
+  const [one, two] = [watch.begin(), watch.begin()];
+  one.end();
+  one.end();
+  assert.equal(clock.armedTimers, 1);
+  two.end();
+  assert.equal(clock.armedTimers, 0);
+});

@@ -1,0 +1,66 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+
+const PULSE_MS = 50;
+/** Less than this is the ordinary coarseness of timers. */
+const NOISE_MS = 10;
+const KEEP_MS = 300_000;
+
+/**
+ * How late the agent's own event loop was while something was under way, measured by a pulse that runs only then. A deadline that was
+ * missed because the agent did not come round to looking says nothing about the other side.
+ */
+export class LagWatch {
+  readonly #clock: Clock;
+  #underWay = 0;
+  #dueMs = 0;
+  #timer: Timer | undefined;
+  #lags: { atMs: number; lagMs: number }[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Begins a measurement; every one must be ended. */
+  begin(): { end: () => number } {
+    const startMs = this.#clock.monotonicMs();
+    if (this.#underWay++ === 0) this.#arm();
+    let ended = false;
+    return {
+      /** Milliseconds since `begin` in which the event loop was blocked or the process stopped. */
+      end: () => {
+        const lagMs = this.#lagSince(startMs);
+        if (!ended && --this.#underWay === 0) this.#rest();
+        ended = true;
+        return lagMs;
+      },
+    };
+  }
+
+  #arm(): void {
+    this.#dueMs = this.#clock.monotonicMs() + PULSE_MS;
+    this.#timer = this.#clock.setTimer(PULSE_MS, () => this.#pulse());
+  }
+
+  #pulse(): void {
+    const atMs = this.#clock.monotonicMs();
+    const lagMs = atMs - this.#dueMs;
+    if (lagMs > NOISE_MS) this.#lags.push({ atMs, lagMs });
+    while (this.#lags[0] !== undefined && this.#lags[0].atMs < atMs - KEEP_MS) this.#lags.shift();
+    this.#arm();
+  }
+
+  #rest(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#lags = [];
+  }
+
+  #lagSince(startMs: number): number {
+    const nowMs = this.#clock.monotonicMs();
+    // A pulse that is overdue right now counts too: the missed deadline may well be noticed before it.
+    const running = nowMs - this.#dueMs;
+    let sumMs = running > NOISE_MS ? Math.min(running, nowMs - startMs) : 0;
+    for (const { atMs, lagMs } of this.#lags) if (atMs > startMs) sumMs += Math.min(lagMs, atMs - startMs);
+    return sumMs;
+  }
+}

@@ -1,0 +1,256 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
+import { podUid, type ContainerId, type PodUid } from '../../model/ids.ts';
+import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
+import { newestContainer, type ContainerRuntimeStatus, type PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { NetDial } from '../../ports/net-dial.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { LagWatch } from './lag-watch.ts';
+import { ProbeSchedule } from './probe-schedule.ts';
+import { parseProbeSnapshot, splitVerdictKey, verdictKey, type ProbeSnapshot } from './probe-snapshot.ts';
+import { adoptedState, freshState, hasStarted, probeOf, type ProbeState } from './probe-state.ts';
+import { ProbeWorker, type SeenContainer, type WorkerContext } from './probe-worker.ts';
+import type { ProbeOutcome } from './run-probe.ts';
+
+/** Containers younger than this when the agent started were perhaps never probed by its predecessor (upstream: kubeletRestartGracePeriod). */
+const ADOPTION_AGE_MS = 10_000;
+const LATE_LOG_PAUSE_MS = 10_000;
+/** For so long after the start a remembered verdict waits for its container to be seen. */
+const REMEMBER_MS = 300_000;
+
+export interface ProbeUpdate {
+  podUid: PodUid;
+  containerId: ContainerId;
+  type: ProbeType;
+  verdict: ProbeVerdict;
+}
+
+export interface ProbeManagerOptions {
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  recorder: EventRecorder;
+  runtime: Pick<ContainerRuntime, 'execSync'>;
+  dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
+  /** The node's address, where pods on the host's network are probed. */
+  hostIp: () => string;
+  /** A verdict changed. Not called for the verdict a container begins with. */
+  onUpdate: (update: ProbeUpdate) => void;
+  /** What `snapshot` gives changed: a verdict, or the container it is about. `urgent`: a container passed for the first time, which happens once. */
+  onSnapshotChange?: (change: { urgent: boolean }) => void;
+}
+
+/** One probe of one container as it stands. Times are wall milliseconds; `lastOutput` is of the last failed try. */
+export interface ProbeStanding {
+  container: string;
+  type: ProbeType;
+  verdict: ProbeVerdict;
+  lastOutput?: string;
+  lastAtMs?: number;
+  nextTryAtMs?: number;
+}
+
+/** Since the agent started. `inconclusive`: deadlines missed by the agent's own lateness. */
+export type ProbeCounters = Readonly<Record<ProbeOutcome['kind'] | 'inconclusive', number>>;
+
+interface PodProbes {
+  pod: Pod;
+  workers: readonly ProbeWorker[];
+}
+
+const types: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
+
+/**
+ * All probes of the node (upstream: prober/prober_manager.go). It is told what runs (`noteStatus`) and tells what changed (`onUpdate`);
+ * nothing is polled.
+ * 1. Verdicts are kept by container, so that one of an earlier container never stands for its successor.
+ * 2. Verdicts outlive an agent restart by way of snapshot and restore; a lost snapshot flips no container to not ready.
+ */
+export class ProbeManager {
+  readonly #options: ProbeManagerOptions;
+  readonly #pods = new Map<PodUid, PodProbes>();
+  readonly #states = new Map<string, ProbeState>();
+  /** Verdicts that were a success at some time. */
+  readonly #passed = new Set<string>();
+  readonly #latest = new Map<PodUid, PodRuntimeStatus>();
+  /** What was there when a pod was seen first; whatever comes later was made by this agent, whatever its wall clock says. */
+  readonly #found = new Map<PodUid, ReadonlySet<ContainerId>>();
+  readonly #schedule: ProbeSchedule;
+  readonly #context: WorkerContext;
+  readonly #startedAtMs: number;
+  readonly #counters: Record<ProbeOutcome['kind'] | 'inconclusive', number> = { success: 0, warning: 0, failure: 0, timeout: 0, error: 0, gone: 0, inconclusive: 0 };
+  readonly #startedMonotonicMs: number;
+  #remembered: Map<string, ProbeVerdict> = new Map();
+  #lateLoggedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ProbeManagerOptions) {
+    const { clock, random, recorder, runtime, dial } = options;
+    this.#options = options;
+    this.#startedAtMs = clock.nowMs();
+    this.#startedMonotonicMs = clock.monotonicMs();
+    this.#schedule = new ProbeSchedule(clock);
+    this.#context = {
+      clock,
+      random,
+      recorder,
+      schedule: this.#schedule,
+      lag: new LagWatch(clock),
+      tools: { runtime, dial },
+      hasStarted: (worker) => this.#hasStarted(worker),
+      onState: (worker, before, after) => this.#onState(worker, before, after),
+      onOutcome: (worker, outcome, facts) => this.#onOutcome(worker, outcome, facts.lagMs),
+    };
+  }
+
+  /** Makes a worker for each probe of the pod's regular containers and sidecars. Known pods are only refreshed: probes cannot change. */
+  addPod(pod: Pod): void {
+    const uid = podUid(pod.metadata.uid);
+    const known = this.#pods.get(uid);
+    if (known !== undefined) {
+      known.pod = pod;
+      for (const worker of known.workers) worker.setPod(pod);
+      return;
+    }
+    const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isRestartableInit)];
+    const workers = containers.flatMap((container) =>
+      types.flatMap((type) => {
+        const probe = probeOf(container, type);
+        return probe === undefined ? [] : [new ProbeWorker(this.#context, { pod, podUid: uid, type, container, probe })];
+      }),
+    );
+    this.#pods.set(uid, { pod, workers });
+    const latest = this.#latest.get(uid);
+    if (latest !== undefined) this.#observe(uid, latest);
+  }
+
+  /** The runtime's view of a pod changed: containers came, ran, exited. Call it whenever the runtime cache changes; it is cheap. */
+  noteStatus(status: PodRuntimeStatus): void {
+    if (!this.#found.has(status.uid)) this.#found.set(status.uid, new Set(status.containers.map((container) => container.id)));
+    this.#latest.set(status.uid, status);
+    this.#observe(status.uid, status);
+  }
+
+  /** The pod is being terminated: readiness goes on, the others end well (upstream: StopLivenessAndStartup). */
+  stopLivenessAndStartup(uid: PodUid): void {
+    for (const worker of this.#pods.get(uid)?.workers ?? []) {
+      if (worker.type === 'readiness') continue;
+      worker.stop('success');
+      if (worker.state !== undefined) this.#states.set(verdictKey(worker.type, worker.state.id), worker.state);
+    }
+  }
+
+  /** Ends the probes of a pod and forgets its verdicts. */
+  removePod(uid: PodUid): void {
+    for (const worker of this.#pods.get(uid)?.workers ?? []) {
+      worker.stop();
+      if (worker.state !== undefined) this.#forgetState(worker.type, worker.state.id);
+    }
+    this.#pods.delete(uid);
+    this.#latest.delete(uid);
+    this.#found.delete(uid);
+  }
+
+  /** Removes every pod that is not listed. */
+  cleanUpPods(desired: Pick<ReadonlySet<PodUid>, 'has'>): void {
+    for (const uid of new Set([...this.#pods.keys(), ...this.#latest.keys()])) if (!desired.has(uid)) this.removePod(uid);
+  }
+
+  /** The verdict on this very container; undefined when it has no such probe or was never seen. Before the first probe: liveness success, readiness failure, startup unknown. */
+  get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined {
+    return this.#states.get(verdictKey(type, id))?.verdict;
+  }
+
+  /** How each probe of a pod stands, for `explain`. */
+  standing(uid: PodUid): ProbeStanding[] {
+    return (this.#pods.get(uid)?.workers ?? []).map((worker) => ({ container: worker.container.name, type: worker.type, verdict: worker.state?.verdict ?? 'unknown', ...worker.standing() }));
+  }
+
+  counters(): ProbeCounters {
+    return { ...this.#counters };
+  }
+
+  /** What is to be kept for the next start of the agent: every verdict that was earned. */
+  snapshot(): ProbeSnapshot {
+    // A crash right after the start must not cost the verdicts of containers that were not looked at yet.
+    if (this.#options.clock.monotonicMs() - this.#startedMonotonicMs > REMEMBER_MS) this.#remembered.clear();
+    const waiting = [...this.#remembered].map(([key, verdict]) => ({ ...splitVerdictKey(key), verdict }));
+    const verdicts = [...this.#pods.values()].flatMap(({ workers }) =>
+      workers.flatMap(({ type, state }) => (state === undefined || state.assumed || state.verdict === 'unknown' ? [] : [{ id: state.id, type, verdict: state.verdict }])),
+    );
+    return { version: 1, verdicts: [...waiting, ...verdicts] };
+  }
+
+  /** Takes in what a predecessor saved, before any pod is added. Anything else than a snapshot is taken for an empty one. */
+  restore(snapshot: unknown): void {
+    this.#remembered = parseProbeSnapshot(snapshot);
+  }
+
+  /** Ends all probes; verdicts can still be asked for. */
+  stop(): void {
+    for (const { workers } of this.#pods.values()) for (const worker of workers) worker.stop();
+    this.#schedule.clear();
+  }
+
+  #observe(uid: PodUid, status: PodRuntimeStatus): void {
+    const probes = this.#pods.get(uid);
+    if (probes === undefined) return;
+    const podIp = isHostNetwork(probes.pod) ? this.#options.hostIp() : (status.sandboxes[0]?.ips[0] ?? '');
+    for (const worker of probes.workers) {
+      const container = newestContainer(status, worker.container.name);
+      if (container === undefined) continue;
+      const seen: SeenContainer = { id: container.id, running: container.state === 'running', startedAtMs: container.startedAtMs, podIp };
+      worker.observe(seen, () => this.#begin(worker.type, container, this.#found.get(uid)?.has(container.id) === true));
+    }
+  }
+
+  #begin(type: ProbeType, container: ContainerRuntimeStatus, found: boolean): { state: ProbeState; adopted: boolean } {
+    const key = verdictKey(type, container.id);
+    const remembered = this.#remembered.get(key);
+    this.#remembered.delete(key);
+    const isOld = found && container.state === 'running' && container.startedAtMs > 0 && container.startedAtMs < this.#startedAtMs - ADOPTION_AGE_MS;
+    if (remembered === undefined && !isOld) return { state: freshState(type, container.id), adopted: false };
+    return { state: adoptedState(type, container.id, remembered), adopted: true };
+  }
+
+  #hasStarted(worker: ProbeWorker): boolean {
+    const startup = this.#pods.get(worker.podUid)?.workers.find((each) => each.type === 'startup' && each.container.name === worker.container.name);
+    if (startup === undefined) return true;
+    return startup.state?.id === worker.state?.id && hasStarted(startup.state);
+  }
+
+  #onState(worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState): void {
+    if (before !== undefined && before.id !== after.id) this.#forgetState(worker.type, before.id);
+    this.#states.set(verdictKey(worker.type, after.id), after);
+    const { podUid: uid, type } = worker;
+    // That a container has not passed yet must be remembered too, or the next agent would take it to be well.
+    if (before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed) this.#options.onSnapshotChange?.({ urgent: this.#passesFirst(type, after) });
+    if (before?.id === after.id && before.verdict !== after.verdict) this.#options.onUpdate({ podUid: uid, containerId: after.id, type, verdict: after.verdict });
+    if (type !== 'startup' || !hasStarted(after)) return;
+    for (const other of this.#pods.get(uid)?.workers ?? []) if (other.container.name === worker.container.name) other.wake();
+  }
+
+  #passesFirst(type: ProbeType, state: ProbeState): boolean {
+    const key = verdictKey(type, state.id);
+    if (type === 'liveness' || state.verdict !== 'success' || this.#passed.has(key)) return false;
+    this.#passed.add(key);
+    return true;
+  }
+
+  #forgetState(type: ProbeType, id: ContainerId): void {
+    this.#states.delete(verdictKey(type, id));
+    this.#passed.delete(verdictKey(type, id));
+  }
+
+  #onOutcome(worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', lagMs: number): void {
+    this.#counters[outcome]++;
+    if (outcome !== 'inconclusive') return;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#lateLoggedMs < LATE_LOG_PAUSE_MS) return;
+    this.#lateLoggedMs = nowMs;
+    this.#options.log.warn('probe deadlines missed by the agent itself; not held against the containers', { type: worker.type, container: worker.container.name, lagMs: Math.round(lagMs), inconclusive: this.#counters.inconclusive });
+  }
+}

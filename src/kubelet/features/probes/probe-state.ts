@@ -1,0 +1,88 @@
+import type { Container } from '../../../api/core/container.ts';
+import type { Probe } from '../../../api/core/probe.ts';
+import type { ContainerId } from '../../model/ids.ts';
+import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
+
+/**
+ * What is known of one probe of one container.
+ *
+ *   new container ──► counting ──(threshold)──► verdict set ──► counting …
+ *                                                    │ liveness failed, or startup decided
+ *                                                    ▼
+ *                                                 on hold, until another container
+ */
+export interface ProbeState {
+  id: ContainerId;
+  /** The verdict in force. */
+  verdict: Exclude<ProbeVerdict, 'inconclusive'>;
+  /** Nobody has probed yet: the container is older than the agent and nothing is remembered of it, so it is taken to be well. */
+  assumed: boolean;
+  /** The last result, and how many times in a row it came. */
+  last?: 'success' | 'failure';
+  run: number;
+  /** No more probing of this container. */
+  onHold: boolean;
+}
+
+/** The verdict before any probe (upstream: prober/worker.go). */
+const initialVerdicts = { liveness: 'success', readiness: 'failure', startup: 'unknown' } as const;
+
+/** Probes of a container that was just made. */
+export function freshState(type: ProbeType, id: ContainerId): ProbeState {
+  return { id, verdict: initialVerdicts[type], assumed: false, run: 0, onHold: false };
+}
+
+/**
+ * Probes of a container that is older than the agent. A remembered verdict holds, so that readiness does not flip; a remembered failure
+ * that would kill is forgotten, and must be earned again.
+ */
+export function adoptedState(type: ProbeType, id: ContainerId, remembered: ProbeVerdict | undefined): ProbeState {
+  const fresh = freshState(type, id);
+  if (type === 'liveness') return fresh;
+  if (remembered === 'success') return { ...fresh, verdict: 'success', onHold: type === 'startup' };
+  if (remembered === 'failure' && type === 'readiness') return fresh;
+  return remembered === undefined ? { ...fresh, verdict: 'success', assumed: true } : fresh;
+}
+
+export interface Thresholds {
+  periodMs: number;
+  timeoutMs: number;
+  initialDelayMs: number;
+  success: number;
+  failure: number;
+}
+
+/** The numbers of a probe, with the API's defaults where a pod was not defaulted. */
+export function thresholdsOf(probe: Probe): Thresholds {
+  return {
+    periodMs: (probe.periodSeconds || 10) * 1000,
+    timeoutMs: (probe.timeoutSeconds || 1) * 1000,
+    initialDelayMs: (probe.initialDelaySeconds ?? 0) * 1000,
+    success: probe.successThreshold || 1,
+    failure: probe.failureThreshold || 3,
+  };
+}
+
+/** The state after one more result. A result below its threshold changes only the count. */
+export function nextProbeState(type: ProbeType, thresholds: Pick<Thresholds, 'success' | 'failure'>, state: ProbeState, result: 'success' | 'failure'): ProbeState {
+  const run = state.last === result ? state.run + 1 : 1;
+  if (run < thresholds[result]) return { ...state, last: result, run };
+  const onHold = type === 'startup' || (type === 'liveness' && result === 'failure');
+  return { ...state, verdict: result, assumed: false, last: result, run: onHold ? 0 : run, onHold };
+}
+
+/** Whether a container has passed its startup probe, if it has one: liveness and readiness wait for that. */
+export function hasStarted(startup: ProbeState | undefined): boolean {
+  return startup === undefined || (startup.verdict === 'success' && !startup.assumed);
+}
+
+export function probeOf(container: Container, type: ProbeType): Probe | undefined {
+  switch (type) {
+    case 'liveness':
+      return container.livenessProbe;
+    case 'readiness':
+      return container.readinessProbe;
+    case 'startup':
+      return container.startupProbe;
+  }
+}

@@ -1,0 +1,263 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Container } from '../../../api/core/container.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Probe } from '../../../api/core/probe.ts';
+import { containerEvents } from '../../../api/reasons.ts';
+import type { ContainerId, PodUid } from '../../model/ids.ts';
+import type { ProbeType } from '../../model/probe-result.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { LagWatch } from './lag-watch.ts';
+import type { Appointment, ProbeSchedule } from './probe-schedule.ts';
+import { nextProbeState, thresholdsOf, type ProbeState, type Thresholds } from './probe-state.ts';
+import { runProbe, type ProbeOutcome, type ProbeTools } from './run-probe.ts';
+
+/** Between the first tries of a readiness or startup probe of a new container; doubled each time until it reaches the period. */
+const EAGER_MS = 25;
+/** The same for a command, which costs a process. */
+const EAGER_EXEC_MS = 100;
+/** An adopted container of which nothing is remembered is probed within this, because its readiness is only assumed. */
+const ASSUMED_JITTER_MS = 1_000;
+/** A deadline missed while the agent itself was late by this much, or by this share of the deadline, proves nothing. */
+const LATE_MS = 50;
+const LATE_SHARE = 0.1;
+/** Inconclusive probes in a row that are repeated at once rather than at the next tick. */
+const INSTANT_REPEATS = 3;
+
+/** The container as the runtime last showed it. */
+export interface SeenContainer {
+  id: ContainerId;
+  running: boolean;
+  /** Wall milliseconds. */
+  startedAtMs: number;
+  podIp: string;
+}
+
+/** What all workers share. */
+export interface WorkerContext {
+  clock: Clock;
+  random: Random;
+  schedule: ProbeSchedule;
+  lag: LagWatch;
+  tools: ProbeTools;
+  recorder: EventRecorder;
+  /** Whether the container has passed its startup probe, if it has one. */
+  hasStarted: (worker: ProbeWorker) => boolean;
+  /** The state of the probe changed, and with it perhaps the verdict. */
+  onState: (worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState) => void;
+  onOutcome: (worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: { durationMs: number; lagMs: number }) => void;
+}
+
+const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
+
+/**
+ * One probe of one container (upstream: prober/worker.go).
+ * 1. At most one probe is under way; what came back for an earlier container is dropped.
+ * 2. It has an appointment, or a probe under way, exactly while it may probe: running, started (or startup itself), not on hold.
+ * 3. Ticks are a period apart from the first on. Between them a new container that is not ready yet is tried eagerly; a failure of such
+ *    a try counts for nothing and is not said.
+ */
+export class ProbeWorker {
+  readonly podUid: PodUid;
+  readonly type: ProbeType;
+  readonly container: Container;
+  readonly #context: WorkerContext;
+  readonly #probe: Probe;
+  readonly #thresholds: Thresholds;
+  #pod: Pod;
+  #state: ProbeState | undefined;
+  #podIp = '';
+  /** Monotonic time the container began to run; undefined while it does not. */
+  #runningSinceMs: number | undefined;
+  #adopted = false;
+  #appointment: Appointment | undefined;
+  #underWay: AbortController | undefined;
+  #tickDueMs = 0;
+  #eagerMs = 0;
+  #repeats = 0;
+  #stopped = false;
+  #failure: { output: string; atMs: number } | undefined;
+  #nextTryMs: number | undefined;
+
+  constructor(context: WorkerContext, target: { pod: Pod; podUid: PodUid; type: ProbeType; container: Container; probe: Probe }) {
+    this.#context = context;
+    this.podUid = target.podUid;
+    this.type = target.type;
+    this.container = target.container;
+    this.#pod = target.pod;
+    this.#probe = target.probe;
+    this.#thresholds = thresholdsOf(target.probe);
+  }
+
+  get state(): ProbeState | undefined {
+    return this.#state;
+  }
+
+  /** Why it has not passed, for `explain`: the last failed try, eager ones too, and when the next is due. Wall milliseconds. */
+  standing(): { lastOutput?: string; lastAtMs?: number; nextTryAtMs?: number } {
+    const { clock } = this.#context;
+    const nextTryAtMs = this.#appointment === undefined || this.#nextTryMs === undefined ? undefined : Math.round(clock.nowMs() + this.#nextTryMs - clock.monotonicMs());
+    return { lastOutput: this.#failure?.output, lastAtMs: this.#failure?.atMs, nextTryAtMs };
+  }
+
+  setPod(pod: Pod): void {
+    this.#pod = pod;
+  }
+
+  /** Takes in how the container is now; `begin` gives the state to begin with when it is another container than before. */
+  observe(seen: SeenContainer, begin: () => { state: ProbeState; adopted: boolean }): void {
+    if (this.#stopped) return;
+    this.#podIp = seen.podIp;
+    if (this.#state?.id !== seen.id) {
+      this.#rest();
+      this.#runningSinceMs = undefined;
+      this.#failure = undefined;
+      const { state, adopted } = begin();
+      this.#adopted = adopted;
+      this.#setState(state);
+    }
+    if (!seen.running) return this.#notRunning();
+    if (this.#runningSinceMs !== undefined) return;
+    const { clock } = this.#context;
+    // Wall time only to learn the age; from here on the wall clock may jump.
+    this.#runningSinceMs = clock.monotonicMs() - Math.max(0, clock.nowMs() - seen.startedAtMs);
+    this.wake();
+  }
+
+  /** Begins to probe if it may and does not yet: the container runs, or has started in the sense of its startup probe. */
+  wake(): void {
+    if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay !== undefined) return;
+    const { clock, random } = this.#context;
+    const { periodMs, initialDelayMs } = this.#thresholds;
+    const firstMs = Math.max(clock.monotonicMs(), (this.#runningSinceMs ?? 0) + initialDelayMs);
+    if (this.#adopted) {
+      // Spread out after a restart of the agent, or all probes of the node would come at once.
+      const spreadMs = this.#state?.assumed === true ? Math.min(periodMs, ASSUMED_JITTER_MS) : periodMs;
+      this.#tickDueMs = firstMs + random.next() * spreadMs;
+      return this.#tickAt(this.#tickDueMs, false);
+    }
+    if (this.#mayBeEager()) {
+      this.#eagerMs = this.#probe.exec === undefined ? EAGER_MS : EAGER_EXEC_MS;
+      this.#tickDueMs = firstMs + periodMs;
+      return this.#tickAt(firstMs, true);
+    }
+    this.#tickDueMs = this.type === 'liveness' && initialDelayMs === 0 ? firstMs + periodMs : firstMs;
+    this.#tickAt(this.#tickDueMs, false);
+  }
+
+  /** No more probing; a last verdict is set without being said. */
+  stop(last?: 'success'): void {
+    this.#stopped = true;
+    this.#rest();
+    if (last !== undefined && this.#state !== undefined) this.#state = { ...this.#state, verdict: last, assumed: false };
+  }
+
+  #mayProbe(): boolean {
+    if (this.#stopped || this.#state === undefined || this.#state.onHold || this.#runningSinceMs === undefined) return false;
+    return this.type === 'startup' || this.#context.hasStarted(this);
+  }
+
+  #mayBeEager(): boolean {
+    return this.type !== 'liveness' && this.#thresholds.success === 1 && this.#state?.verdict !== 'success' && this.#state?.last !== 'success';
+  }
+
+  #notRunning(): void {
+    this.#rest();
+    this.#runningSinceMs = undefined;
+    const state = this.#state;
+    if (this.type === 'readiness' && state !== undefined && state.verdict !== 'failure') this.#setState({ ...state, verdict: 'failure', assumed: false });
+  }
+
+  #rest(): void {
+    this.#appointment?.cancel();
+    this.#appointment = undefined;
+    this.#underWay?.abort();
+    this.#underWay = undefined;
+    this.#repeats = 0;
+  }
+
+  #tickAt(dueMs: number, eager: boolean): void {
+    this.#nextTryMs = dueMs;
+    this.#appointment = this.#context.schedule.at(dueMs, () => {
+      this.#appointment = undefined;
+      void this.#tick(eager);
+    });
+  }
+
+  async #tick(eager: boolean): Promise<void> {
+    if (!this.#mayProbe() || this.#state === undefined) return;
+    const { clock, lag, tools } = this.#context;
+    const underWay = new AbortController();
+    this.#underWay = underWay;
+    const startMs = clock.monotonicMs();
+    const measurement = lag.begin();
+    const target = { id: this.#state.id, container: this.container, podIp: this.#podIp };
+    const outcome = await runProbe(tools, this.#probe, target, { timeoutMs: this.#thresholds.timeoutMs, signal: underWay.signal });
+    const lagMs = measurement.end();
+    if (this.#underWay !== underWay) return;
+    this.#underWay = undefined;
+    const kind = outcome.kind === 'timeout' && lagMs >= Math.max(LATE_MS, this.#thresholds.timeoutMs * LATE_SHARE) ? 'inconclusive' : outcome.kind;
+    this.#context.onOutcome(this, kind, { durationMs: clock.monotonicMs() - startMs, lagMs });
+    if (kind === 'inconclusive') this.#sayInconclusive(lagMs);
+    else this.#judge(outcome, eager);
+    this.#plan(eager, kind === 'inconclusive');
+  }
+
+  #judge(outcome: ProbeOutcome, eager: boolean): void {
+    if (outcome.kind === 'gone') return;
+    const passed = outcome.kind === 'success' || outcome.kind === 'warning';
+    this.#failure = passed ? undefined : { output: outcome.output, atMs: this.#context.clock.nowMs() };
+    if (eager && !passed) return;
+    this.#say(outcome);
+    if (outcome.kind === 'error' || this.#state === undefined) return;
+    this.#setState(nextProbeState(this.type, this.#thresholds, this.#state, passed ? 'success' : 'failure'));
+  }
+
+  #say(outcome: Exclude<ProbeOutcome, { kind: 'gone' }>): void {
+    const { recorder } = this.#context;
+    const title = titles[this.type];
+    switch (outcome.kind) {
+      case 'success':
+        return;
+      case 'warning':
+        return recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, `${title} probe warning: ${outcome.output}`, this.container.name);
+      case 'failure':
+      case 'timeout':
+        return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe failed: ${outcome.output}`, this.container.name);
+      case 'error':
+        return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe errored and resulted in unknown state: ${outcome.output}`, this.container.name);
+    }
+  }
+
+  #sayInconclusive(lagMs: number): void {
+    const message = `${titles[this.type]} probe inconclusive: the agent itself was late by ${Math.round(lagMs)} ms, so the missed deadline is not held against the container`;
+    this.#context.recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, message, this.container.name);
+  }
+
+  #plan(wasEager: boolean, inconclusive: boolean): void {
+    if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay !== undefined) return;
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#repeats = inconclusive ? this.#repeats + 1 : 0;
+    if (inconclusive && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
+    const { periodMs } = this.#thresholds;
+    if (!wasEager) {
+      // Eager tries are only for the first period.
+      this.#eagerMs = 0;
+      this.#tickDueMs = Math.max(nowMs, this.#tickDueMs + periodMs);
+    }
+    if (!this.#adopted && this.#mayBeEager() && this.#eagerMs > 0 && this.#eagerMs < periodMs && nowMs + this.#eagerMs < this.#tickDueMs) {
+      const dueMs = nowMs + this.#eagerMs;
+      this.#eagerMs *= 2;
+      return this.#tickAt(dueMs, true);
+    }
+    // After an eager success the ticks go on from it.
+    if (wasEager && this.#state?.last === 'success') this.#tickDueMs = nowMs + periodMs;
+    this.#tickAt(Math.max(nowMs, this.#tickDueMs), false);
+  }
+
+  #setState(after: ProbeState): void {
+    const before = this.#state;
+    this.#state = after;
+    this.#context.onState(this, before, after);
+  }
+}

@@ -1,0 +1,136 @@
+import { Buffer } from 'node:buffer';
+import { errorKind, errorMessage, KubeletError, unreachable } from '../../../base/errors.ts';
+import type { Container } from '../../../api/core/container.ts';
+import type { Probe } from '../../../api/core/probe.ts';
+import { httpActionRequest, resolvePort } from '../../model/http-action.ts';
+import type { ContainerId } from '../../model/ids.ts';
+import type { NetDial } from '../../ports/net-dial.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+
+/** Of what an exec probe prints (upstream: probe/exec). */
+const OUTPUT_LIMIT_BYTES = 10 * 1024;
+/** Tries of a probe that could not even be made (upstream: prober/prober.go). */
+const TRIES = 3;
+
+/**
+ * One probe's result. `warning` passes, and is said. `timeout` is a failure, unless the agent itself was late. `error` says that the
+ * probe could not be made: it is no verdict on the container. `gone` is an error nobody needs to hear of.
+ */
+export type ProbeOutcome = { kind: 'success' | 'warning' | 'failure' | 'timeout' | 'error'; output: string } | { kind: 'gone' };
+
+export interface ProbeTarget {
+  id: ContainerId;
+  container: Container;
+  /** Where the pod's ports are: its address, or the node's for a pod on the host's network. */
+  podIp: string;
+}
+
+export interface ProbeTools {
+  runtime: Pick<ContainerRuntime, 'execSync'>;
+  dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
+}
+
+/** Probes once; a probe that could not be made is tried three times in all. Never rejects. */
+export async function runProbe(tools: ProbeTools, probe: Probe, target: ProbeTarget, limits: { timeoutMs: number; signal: AbortSignal }): Promise<ProbeOutcome> {
+  let outcome: ProbeOutcome = { kind: 'gone' };
+  for (let tries = 0; tries < TRIES; tries++) {
+    try {
+      outcome = await probeOnce(tools, probe, target, limits);
+    } catch (error) {
+      outcome = limits.signal.aborted ? { kind: 'gone' } : outcomeOfError(error);
+    }
+    if (outcome.kind !== 'error') return outcome;
+  }
+  return outcome;
+}
+
+function outcomeOfError(error: unknown): ProbeOutcome {
+  const output = errorMessage(error);
+  const kind = errorKind(error);
+  switch (kind) {
+    case 'Timeout':
+      return { kind: 'timeout', output };
+    case 'Aborted':
+      return { kind: 'gone' };
+    case 'Unavailable':
+    case 'Unimplemented':
+      return { kind: 'failure', output };
+    case 'NotFound':
+    case 'AlreadyExists':
+    case 'Conflict':
+    case 'Invalid':
+    case 'Internal':
+      return { kind: 'error', output };
+    default:
+      return unreachable(kind);
+  }
+}
+
+function probeOnce(tools: ProbeTools, probe: Probe, target: ProbeTarget, limits: { timeoutMs: number; signal: AbortSignal }): Promise<ProbeOutcome> {
+  if (probe.exec !== undefined) return execProbe(tools.runtime, probe.exec.command ?? [], target, limits);
+  if (probe.httpGet !== undefined) return httpProbe(tools.dial, probe.httpGet, target, limits);
+  if (probe.tcpSocket !== undefined) return tcpProbe(tools.dial, probe.tcpSocket, target, limits);
+  if (probe.grpc !== undefined) return grpcProbe(tools.dial, probe.grpc, target, limits);
+  throw new KubeletError('Internal', `missing probe handler for ${target.container.name}`);
+}
+
+/** An empty host would mean this very machine to a socket. */
+function hostOf(given: string | undefined, target: ProbeTarget): string {
+  const host = given === undefined || given === '' ? target.podIp : given;
+  if (host === '') throw new KubeletError('Internal', 'the pod has no address');
+  return host;
+}
+
+type Limits = { timeoutMs: number; signal: AbortSignal };
+
+async function execProbe(runtime: ProbeTools['runtime'], given: readonly string[], target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+  const command = expandStatic(given, target.container);
+  try {
+    const { stdout, stderr, exitCode } = await runtime.execSync(target.id, command, timeoutMs, { signal });
+    const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
+    return { kind: exitCode === 0 ? 'success' : 'failure', output };
+  } catch (error) {
+    switch (errorKind(error)) {
+      case 'Timeout':
+        return { kind: 'timeout', output: `command timed out: "${command.join(' ')}" timed out after ${timeoutMs / 1000}s` };
+      case 'NotFound':
+        // The container went away meanwhile; its exit is told elsewhere.
+        return { kind: 'gone' };
+      case 'Aborted':
+        return { kind: 'gone' };
+      default:
+        // The runtime failed, not the command.
+        return { kind: 'error', output: errorMessage(error) };
+    }
+  }
+}
+
+async function httpProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['httpGet']>, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+  const request = httpActionRequest(action, target.container, { podIp: hostOf(action.host, target), purpose: 'probe' });
+  const answer = await dial.httpProbe({ ...request, timeoutMs }, signal).catch((error: unknown) => {
+    // Plain HTTP where TLS was asked for is the container's fault, so a failure and not an error.
+    if (errorKind(error) === 'Invalid') throw new KubeletError('Unavailable', errorMessage(error), { cause: error });
+    throw error;
+  });
+  if (answer.kind === 'redirect') return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
+  const { status, body } = answer;
+  if (status >= 300 && status < 400) return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
+  if (status >= 200 && status < 300) return { kind: 'success', output: body };
+  return { kind: 'failure', output: `HTTP probe failed with statuscode: ${status}` };
+}
+
+async function tcpProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['tcpSocket']>, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+  await dial.tcpProbe(hostOf(action.host, target), resolvePort(action.port, target.container), timeoutMs, signal);
+  return { kind: 'success', output: '' };
+}
+
+async function grpcProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['grpc']>, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+  const status = await dial.grpcProbe(hostOf(undefined, target), action.port, action.service ?? '', timeoutMs, signal);
+  return status === 'SERVING' ? { kind: 'success', output: 'service healthy' } : { kind: 'failure', output: `service unhealthy (responded with "${status}")` };
+}
+
+/** `$(NAME)` by the values written in the pod, nothing else: probes know no other environment (upstream: ExpandContainerCommandOnlyStatic). */
+export function expandStatic(command: readonly string[], container: Pick<Container, 'env'>): string[] {
+  const values = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
+  return command.map((word) => word.replaceAll(/\$\$|\$\(([^)]*)\)/g, (whole, name: string | undefined) => (whole === '$$' ? '$' : (values.get(name ?? '') ?? whole))));
+}

@@ -1,0 +1,156 @@
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { stream } from 'hono/streaming';
+import { errorKind, errorMessage, KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodExplanation } from '../../model/explanation.ts';
+import { addHealthRoutes, type HealthCheck } from './health-app.ts';
+import { parseLogQuery, type LogQuery } from './log-query.ts';
+
+/** What the local API shows, by the smallest interfaces; compose fills them in. */
+export interface LocalApiSources {
+  /** Every pod with its latest status. */
+  pods(): Pod[];
+  /** Pods made from what the runtime says runs, without their specs (upstream: /runningpods/). */
+  runningPods(): Pod[];
+  /** The configuration in force. */
+  config(): unknown;
+  explain(): PodExplanation[];
+  /** Manifests that could not be read and the like: what holds up pods that do not exist yet. */
+  problems(): readonly Problem[];
+  /** What the agent would do for the manifests in `text`, doing nothing. */
+  plan(text: string): Promise<PlannedPod[]>;
+  /** The log of a container as it stands, and what follows it when asked to. Rejects with NotFound or Invalid. */
+  containerLog(target: ContainerTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /** The runtime's streaming URL for a command in a container. */
+  exec(target: ContainerTarget, request: ExecRequest): Promise<string>;
+  /** Calls `onChange` with each pod whose status changed; returns the function that ends it. */
+  watch(onChange: (change: PodChange) => void): () => void;
+  checks: Readonly<Record<string, HealthCheck>>;
+}
+
+export interface Problem {
+  message: string;
+  /** Some pod that is wanted is held up by it; false for a mere warning. */
+  blocking: boolean;
+}
+
+export interface ContainerTarget {
+  namespace: string;
+  pod: string;
+  /** Empty for the pod's only (or default) container. */
+  container: string;
+}
+
+export interface ExecRequest {
+  command: readonly string[];
+  tty: boolean;
+  stdin: boolean;
+}
+
+export interface PodChange {
+  type: 'MODIFIED' | 'DELETED';
+  pod: Pod;
+}
+
+export interface PlannedPod {
+  pod: string;
+  steps: readonly string[];
+  problems: readonly string[];
+}
+
+const STATUS_OF: Readonly<Record<ErrorKind, 400 | 404 | 409 | 500 | 501 | 503 | 504>> = {
+  NotFound: 404,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Invalid: 400,
+  Unavailable: 503,
+  Timeout: 504,
+  Unimplemented: 501,
+  Aborted: 503,
+  Internal: 500,
+};
+
+/** Manifests to plan are capped as manifests anywhere. */
+const PLAN_LIMIT_BYTES = 10 * 1024 * 1024;
+
+/** The API on the root-only unix socket: upstream's read endpoints, and what the command line needs beyond them. */
+export function createLocalApi(sources: LocalApiSources): Hono {
+  const app = new Hono();
+  app.onError((error, context) => context.text(`${errorMessage(error)}\n`, STATUS_OF[errorKind(error)]));
+  addHealthRoutes(app, sources.checks);
+  addReadRoutes(app, sources);
+  addPodRoutes(app, sources);
+  app.get('/api/watch', (context) => watchRoute(context, sources));
+  return app;
+}
+
+function addReadRoutes(app: Hono, sources: LocalApiSources): void {
+  const podList = (items: Pod[]) => ({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
+  app.get('/pods', (context) => context.json(podList(sources.pods())));
+  app.get('/runningpods/', (context) => context.json(podList(sources.runningPods())));
+  app.get('/runningpods', (context) => context.json(podList(sources.runningPods())));
+  app.get('/configz', (context) => context.json({ kubeletconfig: sources.config() }));
+  app.get('/explain', (context) => context.json(sources.explain()));
+  app.get('/api/problems', (context) => context.json(sources.problems()));
+  const onError = (): never => {
+    throw new KubeletError('Invalid', 'the manifest is larger than 10 MB');
+  };
+  app.post('/api/plan', bodyLimit({ maxSize: PLAN_LIMIT_BYTES, onError }), async (context) => context.json(await sources.plan(await context.req.text())));
+}
+
+function addPodRoutes(app: Hono, sources: LocalApiSources): void {
+  app.get('/containerLogs/:namespace/:pod/:container', async (context) => {
+    const { namespace, pod, container } = context.req.param();
+    const query = parseLogQuery(new URL(context.req.url).searchParams);
+    const abort = new AbortController();
+    const lines = await sources.containerLog({ namespace, pod, container }, query, abort.signal);
+    context.header('Content-Type', 'text/plain; charset=utf-8');
+    return stream(context, async (out) => {
+      out.onAbort(() => abort.abort());
+      for await (const chunk of lines) await out.write(chunk);
+    });
+  });
+  app.post('/api/exec/:namespace/:pod/:container?', async (context) => {
+    const { namespace, pod, container } = context.req.param();
+    const request = acceptExec(await context.req.json().catch(() => undefined));
+    return context.json({ url: await sources.exec({ namespace, pod, container: container ?? '' }, request) });
+  });
+}
+
+function acceptExec(value: unknown): ExecRequest {
+  const request = value as Partial<ExecRequest> | null | undefined;
+  const command = request?.command;
+  if (!Array.isArray(command) || command.length === 0 || !command.every((word) => typeof word === 'string')) {
+    throw new KubeletError('Invalid', 'exec needs a command: a list of at least one word');
+  }
+  return { command, tty: request?.tty === true, stdin: request?.stdin === true };
+}
+
+/**
+ * One JSON object per line: first every pod as it is, then each change as it happens. For a reader that is slower than the changes
+ * only the newest of each pod is kept, so that a stalled one costs no memory.
+ */
+function watchRoute(context: Context, sources: LocalApiSources): Response {
+  context.header('Content-Type', 'application/x-ndjson');
+  return stream(context, async (out) => {
+    const pending = new Map<string, PodChange>();
+    let wake: () => void = () => {};
+    const add = (change: PodChange): void => {
+      pending.set(change.pod.metadata.uid, change);
+      wake();
+    };
+    for (const pod of sources.pods()) add({ type: 'MODIFIED', pod });
+    const stop = sources.watch(add);
+    out.onAbort(() => {
+      stop();
+      wake();
+    });
+    while (!out.aborted) {
+      const lines = [...pending.values()].map((change) => `${JSON.stringify(change)}\n`);
+      pending.clear();
+      if (lines.length > 0) await out.write(lines.join(''));
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  });
+}

@@ -1,0 +1,113 @@
+import { isRestartableInit } from '../../../api/pod.ts';
+import { podConditionReasons } from '../../../api/reasons.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerStatus, PodCondition, PodPhase } from '../../../api/core/pod-status.ts';
+
+export interface ConditionFacts {
+  pod: Pod;
+  phase: PodPhase;
+  /** Init and regular container statuses. */
+  statuses: readonly ContainerStatus[];
+  sandboxReady: boolean;
+  restartingAll: boolean;
+  previous: readonly PodCondition[];
+}
+
+type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
+const TRUE: Verdict = { status: 'True' };
+
+/** Conditions the agent owns; all others on the pod belong to somebody else and are kept (upstream: types/pod_status.go). */
+export const ownConditions: ReadonlySet<string> = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+  'AllContainersRestarting',
+]);
+
+/** The pod's conditions in upstream's order (upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go), without transition times. */
+export function computeConditions(facts: ConditionFacts): PodCondition[] {
+  const foreign = (facts.pod.status?.conditions ?? []).filter((condition) => !ownConditions.has(condition.type));
+  const disruption = facts.previous.find((condition) => condition.type === 'DisruptionTarget');
+  const kept = disruption === undefined ? foreign : [...foreign.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
+  const own: [string, Verdict][] = [
+    ['PodReadyToStartContainers', { status: facts.sandboxReady ? 'True' : 'False' }],
+    ['Initialized', initialized(facts)],
+    ['Ready', ready(facts, kept)],
+    ['ContainersReady', containersReady(facts)],
+    ['PodScheduled', TRUE],
+  ];
+  if (couldRestartAll(facts.pod)) own.push(['AllContainersRestarting', restartingAll(facts)]);
+  const generation = facts.pod.metadata.generation;
+  return [...kept, ...own.map(([type, verdict]) => (generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict }))];
+}
+
+function initialized(facts: ConditionFacts): Verdict {
+  const init = facts.pod.spec.initContainers ?? [];
+  if (init.length === 0) return TRUE;
+  const find = (name: string): ContainerStatus | undefined => facts.statuses.find((status) => status.name === name);
+  const unknown = init.filter((container) => find(container.name) === undefined).map((container) => container.name);
+  const incomplete = init
+    .filter((container) => {
+      const status = find(container.name);
+      return status !== undefined && !(isRestartableInit(container) ? status.started === true : status.ready);
+    })
+    .map((container) => container.name);
+  if (facts.phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: podConditionReasons.podCompleted };
+  const regularStarted = facts.pod.spec.containers.some((container) => {
+    const state = find(container.name)?.state;
+    return state?.running !== undefined || state?.terminated !== undefined;
+  });
+  const wasInitialized = facts.previous.some((condition) => condition.type === 'Initialized' && condition.status === 'True');
+  const message = problems(unknown, incomplete, 'incomplete');
+  if (regularStarted || message === '' || (facts.restartingAll && wasInitialized)) return TRUE;
+  return { status: 'False', reason: podConditionReasons.containersNotInitialized, message };
+}
+
+function containersReady(facts: ConditionFacts): Verdict {
+  const names = [...(facts.pod.spec.initContainers ?? []).filter(isRestartableInit), ...facts.pod.spec.containers].map((container) => container.name);
+  const unknown: string[] = [];
+  const unready: string[] = [];
+  for (const name of names) {
+    const status = facts.statuses.find((candidate) => candidate.name === name);
+    if (status === undefined) unknown.push(name);
+    else if (!status.ready) unready.push(name);
+  }
+  if (facts.phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: podConditionReasons.podCompleted };
+  if (facts.phase === 'Failed') return { status: 'False', reason: podConditionReasons.podFailed };
+  const message = problems(unknown, unready, 'unready');
+  return message === '' ? TRUE : { status: 'False', reason: podConditionReasons.containersNotReady, message };
+}
+
+function ready(facts: ConditionFacts, conditions: readonly PodCondition[]): Verdict {
+  const containers = containersReady(facts);
+  if (containers.status !== 'True') return containers;
+  const gates = (facts.pod.spec.readinessGates ?? []).flatMap((gate) => {
+    const condition = conditions.find((candidate) => candidate.type === gate.conditionType);
+    if (condition === undefined) return [`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`];
+    if (condition.status === 'True') return [];
+    return [`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`];
+  });
+  return gates.length === 0 ? TRUE : { status: 'False', reason: podConditionReasons.readinessGatesNotReady, message: gates.join(', ') };
+}
+
+function restartingAll(facts: ConditionFacts): Verdict {
+  if (facts.phase === 'Succeeded') return { status: 'False', reason: podConditionReasons.podCompleted };
+  if (facts.phase === 'Failed') return { status: 'False', reason: podConditionReasons.podFailed };
+  if (!facts.restartingAll) return { status: 'False' };
+  return { status: 'True', reason: podConditionReasons.restartAllContainersStarted, message: 'container exited with restart policy rule' };
+}
+
+function couldRestartAll(pod: Pod): boolean {
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
+    (container.restartPolicyRules ?? []).some((rule) => rule.action === 'RestartAllContainers'),
+  );
+}
+
+function problems(unknown: readonly string[], bad: readonly string[], what: string): string {
+  const parts: string[] = [];
+  if (unknown.length > 0) parts.push(`containers with unknown status: [${unknown.join(' ')}]`);
+  if (bad.length > 0) parts.push(`containers with ${what} status: [${bad.join(' ')}]`);
+  return parts.join(', ');
+}

@@ -1,0 +1,205 @@
+import type { AnyContainer } from '../../../api/pod.ts';
+import { isDeleted, isRestartableInit } from '../../../api/pod.ts';
+import { terminatedReasons, waitingReasons } from '../../../api/reasons.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerState, ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from '../../../api/core/pod-status.ts';
+import { podUid } from '../../model/ids.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { RestartRules, StartFailures } from './interfaces.ts';
+
+export interface ContainerStatusFacts {
+  pod: Pod;
+  runtime: PodRuntimeStatus;
+  /** The status published last; the basis for what the runtime no longer knows. */
+  previous: readonly ContainerStatus[];
+  rules: RestartRules;
+  failures: StartFailures;
+  /** `containerd`, the scheme of containerID. */
+  runtimeName: string;
+}
+
+/** Exit code of a container that ended unseen (upstream's convention: 128 + SIGKILL). */
+const UNKNOWN_EXIT_CODE = 137;
+
+/**
+ * The API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses).
+ * Order of knowledge: nothing yet → what was published → what vanished → what the runtime says → why a start failed.
+ */
+export function containerStatuses(facts: ContainerStatusFacts, containers: readonly AnyContainer[], kind: 'init' | 'regular' | 'ephemeral'): ContainerStatus[] {
+  const isGivenUp = facts.rules.isGivenUp(facts.pod, facts.runtime);
+  const restartingAll = facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime);
+  const statuses = containers.map((container) => {
+    const previous = facts.previous.find((status) => status.name === container.name);
+    const records = recordsOf(facts, container, kind);
+    const known = records[0] === undefined ? missing(facts, container, previous, restartingAll) : present(facts, records, previous);
+    const status = waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container) } });
+    return isGivenUp && status.state?.waiting !== undefined ? neverToRun(status) : status;
+  });
+  return kind === 'init' ? statuses : statuses.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+/**
+ * The container's runs, newest first. In a pod that got past its init containers, one of those that was made and not started (a create that
+ * had been given up and worked late) is no run that anybody waits for.
+ */
+function recordsOf(facts: ContainerStatusFacts, container: AnyContainer, kind: 'init' | 'regular' | 'ephemeral'): ContainerRuntimeStatus[] {
+  const records = facts.runtime.containers.filter((record) => record.name === container.name);
+  if (kind !== 'init' || isRestartableInit(container as never) || records[0]?.state !== 'created' || !runsRegular(facts)) return records;
+  return records.filter((record) => record.state !== 'created');
+}
+
+function runsRegular(facts: ContainerStatusFacts): boolean {
+  return facts.runtime.containers.some((record) => record.state === 'running' && facts.pod.spec.containers.some(({ name }) => name === record.name));
+}
+
+/** The runtime has no record of the container: it never ran, or what ran is gone. */
+function missing(facts: ContainerStatusFacts, container: AnyContainer, previous: ContainerStatus | undefined, restartingAll: boolean): ContainerStatus {
+  const reason = (facts.pod.spec.initContainers ?? []).length > 0 ? waitingReasons.podInitializing : waitingReasons.containerCreating;
+  const waiting: ContainerStatus = {
+    name: container.name,
+    image: container.image ?? '',
+    imageID: '',
+    ready: false,
+    restartCount: previous?.restartCount ?? 0,
+    state: { waiting: { reason } },
+    lastState: previous?.lastState ?? {},
+  };
+  if (previous === undefined) return waiting;
+  if (restartingAll && previous.state?.waiting === undefined) return resetInPlace(waiting, previous);
+  if (previous.state?.terminated !== undefined) return { ...previous, ready: false };
+  if (previous.state?.running === undefined || waiting.lastState?.terminated !== undefined) return waiting;
+  return {
+    ...waiting,
+    restartCount: waiting.restartCount + (isDeleted(facts.pod) ? 0 : 1),
+    lastState: {
+      terminated: {
+        exitCode: UNKNOWN_EXIT_CODE,
+        reason: terminatedReasons.containerStatusUnknown,
+        message: 'The container could not be located when the pod was deleted.  The container used to be Running',
+      },
+    },
+  };
+}
+
+/** Waiting for a start that will not come: it ends as it ended last, or unseen if nobody knows whether it ever ran. */
+function neverToRun(status: ContainerStatus): ContainerStatus {
+  const message = 'The container has no record in the container runtime, and its pod is not started again';
+  const ended = status.lastState?.terminated;
+  return { ...status, state: { terminated: ended ?? { exitCode: UNKNOWN_EXIT_CODE, reason: terminatedReasons.containerStatusUnknown, message } }, lastState: {} };
+}
+
+function resetInPlace(waiting: ContainerStatus, previous: ContainerStatus): ContainerStatus {
+  const reason = terminatedReasons.restartingAllContainers;
+  const message = 'The container is removed because RestartAllContainers in place';
+  return {
+    ...waiting,
+    restartCount: previous.restartCount + 1,
+    state: { waiting: { reason, message } },
+    lastState: { terminated: { exitCode: UNKNOWN_EXIT_CODE, reason, message } },
+  };
+}
+
+/** The runtime has at least one record; the newest is the present, the one before it the last termination. */
+function present(facts: ContainerStatusFacts, records: readonly ContainerRuntimeStatus[], previous: ContainerStatus | undefined): ContainerStatus {
+  const [newest, older] = records as [ContainerRuntimeStatus, ContainerRuntimeStatus | undefined];
+  const id = `${facts.runtimeName}://${newest.id}`;
+  let restartCount = Math.max(newest.attempt, previous?.restartCount ?? 0);
+  const state = stateOf(newest, id, previous);
+  if (newest.state === 'unknown' && previous?.state?.running !== undefined) restartCount = previous.restartCount + 1;
+  if (newest.state === 'running' && previous?.state?.terminated !== undefined && previous.restartCount >= newest.attempt && previous.containerID !== id) {
+    restartCount = previous.restartCount + 1;
+  }
+  const status: ContainerStatus = {
+    name: newest.name,
+    image: newest.image,
+    imageID: newest.imageRef,
+    containerID: id,
+    ready: false,
+    restartCount,
+    state,
+    lastState: lastStateOf(facts, { id, older, previous }),
+  };
+  const user = newest.user;
+  if (user !== undefined) status.user = { linux: { uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups] } };
+  return status;
+}
+
+function lastStateOf(
+  facts: ContainerStatusFacts,
+  of: { id: string; older: ContainerRuntimeStatus | undefined; previous: ContainerStatus | undefined },
+): ContainerState {
+  if (of.older !== undefined && of.older.state === 'exited') return { terminated: terminatedState(of.older, `${facts.runtimeName}://${of.older.id}`) };
+  if (of.previous?.containerID !== of.id && of.previous?.state?.terminated !== undefined) return { terminated: of.previous.state.terminated };
+  return of.previous?.lastState ?? {};
+}
+
+function stateOf(record: ContainerRuntimeStatus, id: string, previous: ContainerStatus | undefined): ContainerState {
+  switch (record.state) {
+    case 'running':
+      return { running: { startedAt: timestamp(record.startedAtMs) } };
+    case 'exited':
+      return { terminated: terminatedState(record, id) };
+    case 'created':
+      return { waiting: {} };
+    case 'unknown':
+      if (previous?.state?.running === undefined) return { waiting: {} };
+      return {
+        terminated: {
+          exitCode: UNKNOWN_EXIT_CODE,
+          reason: terminatedReasons.containerStatusUnknown,
+          message: 'The container could not be located when the pod was terminated',
+        },
+      };
+  }
+}
+
+function terminatedState(record: ContainerRuntimeStatus, id: string): ContainerStateTerminated {
+  const state: ContainerStateTerminated = { exitCode: record.exitCode, reason: record.reason };
+  if (record.message !== '') state.message = record.message;
+  state.startedAt = timestamp(record.startedAtMs);
+  state.finishedAt = timestamp(record.finishedAtMs);
+  state.containerID = id;
+  return state;
+}
+
+/** A container about to be started (again) is waiting, with the reason of its last failed start if there was one. */
+function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyContainer; kind: 'init' | 'regular' | 'ephemeral'; status: ContainerStatus }): ContainerStatus {
+  const { container, kind, status } = subject;
+  const newest = recordsOf(facts, container, kind)[0];
+  if (kind === 'init') {
+    if (newest?.state === 'exited' && newest.exitCode === 0 && !isRestartableInit(container as never)) return status;
+    if (newest === undefined && !isRestartableInit(container as never) && status.state?.waiting !== undefined && hasRegularContainer(facts)) {
+      return { ...status, state: { terminated: doneUnseen() } };
+    }
+  }
+  if (kind === 'ephemeral' && newest !== undefined) return status;
+  if (!facts.rules.shouldBeStarted(facts.pod, container, newest)) return status;
+  const failure = facts.failures.get(podUid(facts.pod.metadata.uid ?? ''), container.name);
+  if (failure === undefined) return status;
+  const lastState = status.state?.terminated === undefined ? status.lastState : { terminated: status.state.terminated };
+  return { ...status, lastState, state: { waiting: { reason: failure.reason, message: failure.message } } };
+}
+
+/** An init container whose record is gone, in a pod that got past it, must have done its work. */
+function doneUnseen(): ContainerStateTerminated {
+  const message = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
+  return { exitCode: 0, reason: terminatedReasons.completed, message };
+}
+
+function hasRegularContainer(facts: ContainerStatusFacts): boolean {
+  const regular = new Set(facts.pod.spec.containers.map((container) => container.name));
+  return facts.runtime.containers.some((record) => regular.has(record.name));
+}
+
+function volumeMountsOf(container: AnyContainer): VolumeMountStatus[] | undefined {
+  return container.volumeMounts?.map((mount) => {
+    const status: VolumeMountStatus = { name: mount.name, mountPath: mount.mountPath };
+    if (mount.readOnly === true) Object.assign(status, { readOnly: true, recursiveReadOnly: 'Disabled' });
+    return status;
+  });
+}
+
+/** RFC 3339 with whole seconds, as metav1.Time prints it; undefined for a time the runtime does not know. */
+export function timestamp(wallMs: number): string | undefined {
+  return wallMs <= 0 ? undefined : new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

@@ -1,0 +1,92 @@
+import type { AnyContainer } from '../../../api/pod.ts';
+import { isRestartableInit, isStaticPod } from '../../../api/pod.ts';
+import { terminatedReasons } from '../../../api/reasons.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerStatus, PodPhase } from '../../../api/core/pod-status.ts';
+import type { RestartRules } from './interfaces.ts';
+
+export interface PhaseFacts {
+  pod: Pod;
+  /** Init and regular container statuses. */
+  statuses: readonly ContainerStatus[];
+  /** The pod is being stopped for good: nothing restarts whatever its policy. */
+  isTerminal: boolean;
+  /** No container of the pod will ever be started again, whatever its policy. */
+  isGivenUp: boolean;
+  /** A regular container of the present sandbox has been started. */
+  hasInitialized: boolean;
+  rules: RestartRules;
+}
+
+/** `ended` covers both a container that stopped and one that waits to be started after having stopped. */
+interface Ended {
+  kind: 'ended';
+  exitCode: number;
+  restarts: boolean;
+}
+type Standing = { kind: 'absent' } | { kind: 'never-started' } | { kind: 'running' } | Ended;
+
+function standingOf(facts: PhaseFacts, container: AnyContainer): { standing: Standing; status?: ContainerStatus } {
+  const status = facts.statuses.find((candidate) => candidate.name === container.name);
+  if (status === undefined) return { standing: { kind: 'absent' } };
+  if (status.state?.running !== undefined) return { standing: { kind: 'running' }, status };
+  const ended = status.state?.terminated ?? status.lastState?.terminated;
+  if (ended === undefined) return { standing: status.state?.waiting === undefined ? { kind: 'absent' } : { kind: 'never-started' }, status };
+  const restarts = !facts.isGivenUp && (ended.reason === terminatedReasons.restartingAllContainers || facts.rules.restartsAfterExit(facts.pod, container, ended.exitCode));
+  return { standing: { kind: 'ended', exitCode: ended.exitCode, restarts }, status };
+}
+
+/** Where the pod stands as a whole (upstream: kubelet_pods.go getPhase). Sidecars do not count for Succeeded and Failed. */
+export function computePhase(facts: PhaseFacts): PodPhase {
+  const init = countInit(facts);
+  if (init.failedForGood) return 'Failed';
+  const { running, waiting, unknown, ended } = countMain(facts, init);
+  if (init.pending || (init.sidecarsPending && !facts.hasInitialized) || waiting > 0) return 'Pending';
+  if (unknown > 0 || (running === 0 && ended.length === 0)) return 'Pending';
+  if (running > 0) return 'Running';
+  const verdict: PodPhase = ended.every((standing) => standing.exitCode === 0) ? 'Succeeded' : 'Failed';
+  if (facts.isTerminal && !isStaticPod(facts.pod)) return verdict;
+  return ended.some((standing) => standing.restarts) ? 'Running' : verdict;
+}
+
+interface InitCount {
+  pending: boolean;
+  failedForGood: boolean;
+  sidecarsPending: boolean;
+  sidecarsRunning: number;
+  sidecarsWaiting: number;
+  sidecarsUnknown: number;
+}
+
+function countInit(facts: PhaseFacts): InitCount {
+  const count: InitCount = { pending: false, failedForGood: false, sidecarsPending: false, sidecarsRunning: 0, sidecarsWaiting: 0, sidecarsUnknown: 0 };
+  for (const container of facts.pod.spec.initContainers ?? []) {
+    const { standing, status } = standingOf(facts, container);
+    if (isRestartableInit(container)) {
+      if (standing.kind === 'running') {
+        count.sidecarsRunning++;
+        if (status?.started !== true) count.sidecarsPending = true;
+      } else if (standing.kind === 'never-started') {
+        count.sidecarsWaiting++;
+        count.sidecarsPending = true;
+      } else if (standing.kind === 'absent') count.sidecarsUnknown++;
+    } else if (standing.kind !== 'ended') count.pending = true;
+    else if (standing.exitCode !== 0 && !standing.restarts) count.failedForGood = true;
+  }
+  return count;
+}
+
+function countMain(facts: PhaseFacts, init: InitCount) {
+  let running = init.sidecarsRunning;
+  let waiting = init.sidecarsWaiting;
+  let unknown = init.sidecarsUnknown;
+  const ended: Ended[] = [];
+  for (const container of facts.pod.spec.containers) {
+    const { standing } = standingOf(facts, container);
+    if (standing.kind === 'running') running++;
+    else if (standing.kind === 'never-started') waiting++;
+    else if (standing.kind === 'absent') unknown++;
+    else ended.push(standing);
+  }
+  return { running, waiting, unknown, ended };
+}

@@ -1,0 +1,122 @@
+import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
+import { podQos } from '../../../api/qos.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerStatus, PodPhase, PodStatus } from '../../../api/core/pod-status.ts';
+import { containerId, type ContainerId } from '../../model/ids.ts';
+import type { ProbeType } from '../../model/probe-result.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { computeConditions } from './conditions.ts';
+import { containerStatuses } from './container-statuses.ts';
+import type { ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
+import { computePhase } from './phase.ts';
+
+export interface PodStatusFacts {
+  pod: Pod;
+  runtime: PodRuntimeStatus;
+  /** What was published last for this pod; undefined the first time. */
+  previous: PodStatus | undefined;
+  /** The pod is being stopped for good. */
+  isTerminal: boolean;
+  /** The agent's own verdict that overrides what the containers say: rejected, evicted, past its deadline. */
+  override?: { phase: PodPhase; reason: string; message: string };
+  rules: RestartRules;
+  probes: ProbeVerdicts;
+  failures: StartFailures;
+  runtimeName: string;
+  /** The node's addresses, primary family first; may be empty in standalone mode. */
+  hostIps: readonly string[];
+}
+
+/**
+ * The status of a pod from all that is known of it (upstream: kubelet_pods.go generateAPIPodStatus). Pure: no transition times,
+ * no start time; the status manager adds those when it stores the result.
+ */
+export function generatePodStatus(facts: PodStatusFacts): PodStatus {
+  const { pod, runtime, previous, rules, failures, runtimeName } = facts;
+  const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName });
+  const init = containerStatuses(of(previous?.initContainerStatuses), pod.spec.initContainers ?? [], 'init');
+  const regular = containerStatuses(of(previous?.containerStatuses), pod.spec.containers, 'regular');
+  const ephemeral = containerStatuses(of(previous?.ephemeralContainerStatuses), pod.spec.ephemeralContainers ?? [], 'ephemeral');
+  const judged = {
+    init: init.map((status) => judge(facts, status, pod.spec.initContainers ?? [])),
+    regular: regular.map((status) => judge(facts, status, pod.spec.containers)),
+  };
+  const statuses = [...judged.init, ...judged.regular];
+  const phase = phaseOf(facts, statuses);
+  const status: PodStatus = { phase, qosClass: podQos(pod) };
+  if (pod.metadata.generation !== undefined) status.observedGeneration = pod.metadata.generation;
+  Object.assign(status, reasonOf(facts, phase));
+  status.conditions = computeConditions({
+    pod,
+    phase,
+    statuses,
+    sandboxReady: !rules.needsNewSandbox(pod, runtime),
+    restartingAll: rules.shouldRestartAllContainers(pod, runtime),
+    previous: previous?.conditions ?? [],
+  });
+  addAddresses(status, facts);
+  if (judged.init.length > 0) status.initContainerStatuses = judged.init;
+  status.containerStatuses = judged.regular;
+  if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
+  return status;
+}
+
+function isTerminalPhase(phase: PodPhase | undefined): phase is 'Failed' | 'Succeeded' {
+  return phase === 'Failed' || phase === 'Succeeded';
+}
+
+/** A terminal phase is never left again, whoever said it first. */
+function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
+  if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
+  if (facts.override !== undefined) return facts.override.phase;
+  const regular = new Set(facts.pod.spec.containers.map((container) => container.name));
+  const sandbox = facts.runtime.sandboxes[0];
+  const hasInitialized = facts.runtime.containers.some((record) => regular.has(record.name) && record.sandboxId === sandbox?.id);
+  const computed = computePhase({ pod: facts.pod, statuses, isTerminal: facts.isTerminal, isGivenUp: facts.rules.isGivenUp(facts.pod, facts.runtime), hasInitialized, rules: facts.rules });
+  if (!isTerminalPhase(computed) && isTerminalPhase(facts.previous?.phase)) return facts.previous.phase;
+  return computed;
+}
+
+function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reason' | 'message'> {
+  if (facts.override !== undefined && facts.override.phase === phase) return { reason: facts.override.reason, message: facts.override.message };
+  if (facts.previous?.phase !== phase) return {};
+  const kept: Pick<PodStatus, 'reason' | 'message'> = {};
+  const reason = facts.previous.reason ?? facts.pod.status?.reason;
+  const message = facts.previous.message ?? facts.pod.status?.message;
+  if (reason !== undefined) kept.reason = reason;
+  if (message !== undefined) kept.message = message;
+  return kept;
+}
+
+/** Sets `started` and `ready` (upstream: prober_manager.go UpdatePodStatus). */
+function judge(facts: PodStatusFacts, status: ContainerStatus, containers: readonly AnyContainer[]): ContainerStatus {
+  const container = containers.find((candidate) => candidate.name === status.name);
+  if (container === undefined) return status;
+  const isInit = (facts.pod.spec.initContainers ?? []).some((candidate) => candidate.name === status.name);
+  const running = status.state?.running !== undefined;
+  const id = containerId(status.containerID?.replace(/^[^:]*:\/\//, '') ?? '');
+  const started = running && passed(facts, 'startup', id, container.startupProbe !== undefined);
+  if (isInit && !isRestartableInit(container as never)) return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
+  return { ...status, started, ready: started && passed(facts, 'readiness', id, container.readinessProbe !== undefined) };
+}
+
+function passed(facts: PodStatusFacts, type: ProbeType, id: ContainerId, hasProbe: boolean): boolean {
+  return !hasProbe || facts.probes.get(type, id) === 'success';
+}
+
+function addAddresses(status: PodStatus, facts: PodStatusFacts): void {
+  const [hostIp] = facts.hostIps;
+  if (hostIp !== undefined) {
+    status.hostIP = hostIp;
+    status.hostIPs = facts.hostIps.map((ip) => ({ ip }));
+  }
+  const own = facts.runtime.sandboxes.find((sandbox) => sandbox.ready)?.ips ?? [];
+  const kept = (facts.previous?.podIPs ?? []).map((address) => address.ip);
+  // A pod keeps showing its addresses after its sandbox stopped (upstream: kubelet.go SyncTerminatingPod).
+  const ips = isHostNetwork(facts.pod) ? (kept.length > 0 ? kept : facts.hostIps) : own.length > 0 ? own : kept;
+  const [primary] = ips;
+  if (primary === undefined) return;
+  status.podIP = primary;
+  status.podIPs = ips.map((ip) => ({ ip }));
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodStatus } from '../../../api/core/pod-status.ts';
+import { podUid } from '../../model/ids.ts';
+import { StatusManager } from './status-manager.ts';
+
+const uid = podUid('u1');
+const pod: Pod = { metadata: { name: 'a', namespace: 'default', uid }, spec: { containers: [] } };
+const status = (ready: 'True' | 'False', reason = ''): PodStatus => ({ phase: 'Running', conditions: [{ type: 'Ready', status: ready, reason }] });
+
+describe('status manager', () => {
+  it('tells listeners of changes only', () => {
+    const manager = new StatusManager(new FakeClock());
+    const seen: string[] = [];
+    manager.onChange((change) => seen.push(change.status.conditions?.[0]?.status ?? ''));
+    assert.deepEqual([manager.set(pod, status('False')), manager.set(pod, status('False')), manager.set(pod, status('True'))], [true, false, true]);
+    assert.deepEqual(seen, ['False', 'True']);
+    assert.equal(manager.version(uid), 2);
+  });
+
+  it('moves a transition time only when the condition changes, and the start time never', async () => {
+    const clock = new FakeClock();
+    const manager = new StatusManager(clock);
+    manager.set(pod, status('False', 'a'));
+    await clock.advance(60_000);
+    manager.set(pod, status('False', 'b'));
+    assert.equal(manager.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:00:00Z');
+    manager.set(pod, status('True'));
+    assert.equal(manager.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:01:00Z');
+    assert.equal(manager.get(uid)?.startTime, '2026-01-01T00:00:00Z');
+  });
+
+  it('keeps what an earlier run published of pods not seen yet, until they are known to be gone', () => {
+    const manager = new StatusManager(new FakeClock(), { later: status('True'), gone: status('True') });
+    manager.set(pod, status('True'));
+    assert.deepEqual(Object.keys(manager.snapshot()).sort(), ['gone', 'later', 'u1']);
+    manager.forgetRestored(new Set([podUid('later'), uid]));
+    assert.deepEqual(Object.keys(manager.snapshot()).sort(), ['later', 'u1']);
+  });
+
+  it('goes on from what an earlier run had published', async () => {
+    const clock = new FakeClock();
+    const before = new StatusManager(clock);
+    before.set(pod, status('True'));
+    await clock.advance(3_600_000);
+    const after = new StatusManager(clock, before.snapshot());
+    after.set(pod, status('True'));
+    assert.deepEqual(after.get(uid), before.get(uid));
+  });
+});

@@ -1,0 +1,153 @@
+import { Buffer } from 'node:buffer';
+import path from 'node:path/posix';
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import { validatedPayload, type Payload } from './payload.ts';
+import { giveToGroup } from './volume-ownership.ts';
+
+const DATA = '..data';
+const DATA_NEXT = '..data_tmp';
+/** What this writer, and upstream's, call their hidden folders. Nothing else is ever compared with, or removed. */
+const HIDDEN = /^\.\.\d{4}_\d{2}_\d{2}_\d{2}_\d{2}_\d{2}\.\d+$/;
+
+export interface AtomicWriterOptions {
+  files: HostFiles;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/**
+ * Shows a set of files in a folder so that readers see either all of the old or all of the new content (layout of upstream's atomic_writer.go,
+ * which programs in pods rely on):
+ *   <folder>/..2026_01_02_03_04_05.123456789/a/b   the content
+ *   <folder>/..data -> ..2026_01_02_03_04_05.123456789, replaced by rename
+ *   <folder>/a -> ..data/a                           what users see
+ * Against CVE-2017-1002102 (host files deleted through swapped links): the target of ..data is used only if it is a plain name of our own shape;
+ * trees are removed only if they are real directories of that shape in this folder; only symlinks are removed from the visible part.
+ */
+export class AtomicWriter {
+  readonly #options: AtomicWriterOptions;
+
+  constructor(options: AtomicWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to whether anything was written. `fsGroup` gets to read it all. One call at a time per folder. */
+  async write(folder: string, wanted: Payload, fsGroup?: number): Promise<boolean> {
+    const payload = validatedPayload(wanted);
+    const current = await this.#currentHidden(folder);
+    const changed = current === undefined || !(await this.#isSame(`${folder}/${current}`, payload));
+    const hidden = changed ? await this.#publish(folder, payload, fsGroup) : current;
+    await this.#showLinks(folder, new Set([...payload.keys()].map(topOf)), fsGroup);
+    await this.#removeLeftovers(folder, hidden);
+    return changed;
+  }
+
+  async #currentHidden(folder: string): Promise<string | undefined> {
+    try {
+      const target = await this.#options.files.readLink(`${folder}/${DATA}`);
+      if (!HIDDEN.test(target)) {
+        this.#options.log.warn('a volume was tampered with: its data link points elsewhere and is replaced', { path: folder });
+        return undefined;
+      }
+      return (await this.#options.files.lstat(`${folder}/${target}`))?.type === 'directory' ? target : undefined;
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Same files with the same content, and nothing else. */
+  async #isSame(hidden: string, payload: Payload): Promise<boolean> {
+    const found = await this.#filesBelow(hidden, '');
+    if (found === undefined || found.length !== payload.size) return false;
+    for (const [name, { content }] of payload) {
+      const info = await this.#options.files.lstat(`${hidden}/${name}`);
+      if (info?.type !== 'file' || info.sizeBytes !== content.length) return false;
+      const old = await this.#options.files.readRange(`${hidden}/${name}`, 0, content.length);
+      if (Buffer.compare(old, content) !== 0) return false;
+    }
+    return true;
+  }
+
+  /** undefined when there is anything that this writer does not make. */
+  async #filesBelow(folder: string, prefix: string): Promise<string[] | undefined> {
+    const found: string[] = [];
+    for (const name of await this.#options.files.list(`${folder}/${prefix}`)) {
+      const relative = `${prefix}${name}`;
+      const type = (await this.#options.files.lstat(`${folder}/${relative}`))?.type;
+      if (type === 'file') found.push(relative);
+      else if (type !== 'directory') return undefined;
+      else {
+        const deeper = await this.#filesBelow(folder, `${relative}/`);
+        if (deeper === undefined) return undefined;
+        found.push(...deeper);
+      }
+    }
+    return found;
+  }
+
+  async #publish(folder: string, payload: Payload, fsGroup: number | undefined): Promise<string> {
+    const { files } = this.#options;
+    const hidden = await this.#newHiddenName(folder);
+    try {
+      await files.makeDirectory(`${folder}/${hidden}`, 0o755);
+      for (const [name, { content, mode }] of payload) {
+        if (name.includes('/')) await files.makeDirectory(path.dirname(`${folder}/${hidden}/${name}`), 0o755);
+        await files.writeFile(`${folder}/${hidden}/${name}`, content, mode);
+      }
+      if (fsGroup !== undefined) await giveToGroup(files, folder, { gid: fsGroup, readOnly: true });
+      await files.remove(`${folder}/${DATA_NEXT}`);
+      await files.symlink(hidden, `${folder}/${DATA_NEXT}`);
+      await files.rename(`${folder}/${DATA_NEXT}`, `${folder}/${DATA}`);
+      return hidden;
+    } catch (error) {
+      await files.removeTree(`${folder}/${hidden}`).catch((leftover: unknown) => {
+        this.#options.log.debug(2, 'a half-written volume folder stays until the next write', { path: `${folder}/${hidden}`, error: errorMessage(leftover) });
+      });
+      throw error;
+    }
+  }
+
+  /** Never one that is there: writing into it would mix old and new content. */
+  async #newHiddenName(folder: string): Promise<string> {
+    const stamp = new Date(this.#options.clock.nowMs()).toISOString().replace(/\.\d+Z$/, '').replaceAll(/[-T:]/g, '_');
+    for (;;) {
+      const name = `..${stamp}.${Math.floor(this.#options.random.next() * 4_294_967_296)}`;
+      if ((await this.#options.files.lstat(`${folder}/${name}`)) === undefined) return name;
+    }
+  }
+
+  async #showLinks(folder: string, names: ReadonlySet<string>, fsGroup: number | undefined): Promise<void> {
+    const { files } = this.#options;
+    for (const name of names) {
+      const link = `${folder}/${name}`;
+      const info = await files.lstat(link);
+      if (info !== undefined && info.type !== 'symlink') throw new KubeletError('Conflict', `${link} is in the way of a file of the volume`);
+      if (info !== undefined) {
+        if ((await files.readLink(link)) === `${DATA}/${name}`) continue;
+        await files.remove(link);
+      }
+      await files.symlink(`${DATA}/${name}`, link);
+      if (fsGroup !== undefined) await files.chown(link, -1, fsGroup);
+    }
+    for (const name of await files.list(folder)) {
+      if (name.startsWith('..') || names.has(name)) continue;
+      const link = `${folder}/${name}`;
+      if ((await files.lstat(link))?.type === 'symlink' && (await files.readLink(link)) === `${DATA}/${name}`) await files.remove(link);
+    }
+  }
+
+  async #removeLeftovers(folder: string, hidden: string): Promise<void> {
+    for (const name of await this.#options.files.list(folder)) {
+      if (name === hidden || !HIDDEN.test(name)) continue;
+      if ((await this.#options.files.lstat(`${folder}/${name}`))?.type === 'directory') await this.#options.files.removeTree(`${folder}/${name}`);
+    }
+  }
+}
+
+const topOf = (name: string): string => name.split('/')[0] ?? name;

@@ -1,0 +1,69 @@
+import type { Volume } from '../../../api/core/volume.ts';
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import type { MountedVolume } from '../../model/pod-volumes.ts';
+import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
+import type { VolumePlugin, VolumeRequest } from './volume-plugin.ts';
+
+const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = {
+  Directory: ['directory', 'a directory'],
+  DirectoryOrCreate: ['directory', 'a directory'],
+  File: ['file', 'a file'],
+  FileOrCreate: ['file', 'a file'],
+  Socket: ['socket', 'a socket file'],
+  CharDevice: ['char', 'a character device'],
+  BlockDevice: ['block', 'a block device'],
+};
+
+/** A path of the host as it is. Nothing is cleaned up afterwards. `files` must be able to look at dead mounts without hanging. */
+export class HostPathPlugin implements VolumePlugin {
+  readonly folder = 'kubernetes.io~host-path';
+  readonly #files: HostFiles;
+
+  constructor(files: HostFiles) {
+    this.#files = files;
+  }
+
+  supports(volume: Volume): boolean {
+    return volume.hostPath !== undefined;
+  }
+
+  objectsOf(): readonly [] {
+    return [];
+  }
+
+  followsPod(): boolean {
+    return false;
+  }
+
+  async setUp({ volume }: VolumeRequest): Promise<MountedVolume> {
+    const { path, type } = { path: volume.hostPath?.path ?? '', type: volume.hostPath?.type ?? '' };
+    if (path.split('/').includes('..')) throw new KubeletError('Invalid', `invalid HostPath \`${path}\`: must not contain '..'`);
+    if (type !== '') await this.#check(path, type);
+    return { name: volume.name, hostPath: path, readOnly: false, selinuxRelabel: false };
+  }
+
+  async #check(path: string, type: string): Promise<void> {
+    const wanted = WORDS[type];
+    if (wanted === undefined) throw new KubeletError('Invalid', `${type} is an invalid volume type`);
+    const info = await this.#look(path);
+    if (info === undefined && type === 'DirectoryOrCreate') return this.#files.makeDirectory(path, 0o755);
+    if (info === undefined && type === 'FileOrCreate') return this.#makeFile(path);
+    if (info?.type !== wanted[0]) throw new KubeletError('Invalid', `hostPath type check failed: ${path} is not ${wanted[1]}`);
+  }
+
+  async #look(path: string): Promise<FileInfo | undefined> {
+    try {
+      return await this.#files.stat(path);
+    } catch (error) {
+      // A dead mount or a broken disk must say so; anything else just is not what was asked for.
+      if (isKind(error, 'Timeout') || isKind(error, 'Unavailable')) throw error;
+      return undefined;
+    }
+  }
+
+  /** Appending nothing creates without ever truncating what another pod created meanwhile. */
+  async #makeFile(path: string): Promise<void> {
+    await this.#files.appendFile(path, '');
+    await this.#files.chmod(path, 0o644);
+  }
+}

@@ -1,0 +1,94 @@
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { MountPoint, Mounts } from '../../ports/mounts.ts';
+
+/** A volume found on disk at start. */
+export interface FoundVolume {
+  folder: string;
+  name: string;
+  path: string;
+  mounted: boolean;
+}
+
+/** Throws Invalid for a name that would lead out of its folder. */
+export function safeName(value: string, what: string): string {
+  if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0')) {
+    throw new KubeletError('Invalid', `${what} ${JSON.stringify(value)} cannot be used as a file name`, { op: 'name folder' });
+  }
+  return value;
+}
+
+/** The folders `<root>/pods/<uid>` with all that is in them. */
+export class PodFolders {
+  readonly #base: string;
+  readonly #files: HostFiles;
+  readonly #mounts: Mounts;
+  readonly #log: Logger;
+
+  constructor(options: { rootDir: string; files: HostFiles; mounts: Mounts; log: Logger }) {
+    this.#base = `${options.rootDir.replace(/\/+$/, '')}/pods`;
+    this.#files = options.files;
+    this.#mounts = options.mounts;
+    this.#log = options.log;
+  }
+
+  podPath(uid: PodUid): string {
+    return `${this.#base}/${safeName(uid, 'pod uid')}`;
+  }
+
+  volumePath(uid: PodUid, folder: string, name: string): string {
+    return `${this.podPath(uid)}/volumes/${folder}/${safeName(name, 'volume name')}`;
+  }
+
+  async list(): Promise<PodUid[]> {
+    const names = await this.#files.list(this.#base);
+    const kept = await Promise.all(names.map(async (name) => ((await this.#files.lstat(`${this.#base}/${name}`))?.type === 'directory' ? podUid(name) : undefined)));
+    return kept.filter((uid) => uid !== undefined);
+  }
+
+  /** Everything below volumes/, with one look at the mounts. Unreadable folders are left out and said. */
+  async findVolumes(): Promise<Map<PodUid, FoundVolume[]>> {
+    const mounted = new Set((await this.#mounts.listBelow(this.#base)).map((mount) => mount.path));
+    const found = new Map<PodUid, FoundVolume[]>();
+    await Promise.all(
+      (await this.list()).map(async (uid) => {
+        try {
+          const volumes: FoundVolume[] = [];
+          const base = `${this.podPath(uid)}/volumes`;
+          for (const folder of await this.#files.list(base)) {
+            for (const name of await this.#files.list(`${base}/${folder}`)) {
+              const path = `${base}/${folder}/${name}`;
+              volumes.push({ folder, name, path, mounted: mounted.has(path) });
+            }
+          }
+          found.set(uid, volumes);
+        } catch (error) {
+          this.#log.warn('the folder of a pod cannot be read', { podUID: uid, error: errorMessage(error) });
+          found.set(uid, []);
+        }
+      }),
+    );
+    return found;
+  }
+
+  /**
+   * Unmounts what is mounted below the pod's folder, innermost first, then removes the folder. What cannot be unmounted keeps the folder:
+   * removeTree refuses to touch a tree with a mount in it, so mounted data is never deleted. Gone is success.
+   */
+  async remove(uid: PodUid): Promise<void> {
+    const path = this.podPath(uid);
+    const mounts = await this.#mounts.listBelow(path);
+    for (const mount of innermostFirst(mounts)) await this.#mounts.unmount(mount.path);
+    await this.#files.removeTree(path);
+  }
+}
+
+/** Later mounts lie over earlier ones, so among mounts of one path the last comes first. */
+function innermostFirst(mounts: readonly MountPoint[]): MountPoint[] {
+  return mounts
+    .map((mount, order) => ({ mount, order, depth: mount.path.split('/').length }))
+    .sort((left, right) => right.depth - left.depth || right.order - left.order)
+    .map(({ mount }) => mount);
+}

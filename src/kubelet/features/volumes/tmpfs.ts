@@ -1,0 +1,73 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { quantityValue } from '../../../api/quantity.ts';
+import { podQos } from '../../../api/qos.ts';
+import { nodeEvents } from '../../../api/reasons.ts';
+import { podLimits } from '../../../api/resources.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Mounts } from '../../ports/mounts.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+
+/** What a pod may use of memory as a whole; undefined when nothing bounds it. Same rule as for the limit of its cgroup. */
+export function podMemoryLimitBytes(pod: Pod): number | undefined {
+  if (podQos(pod) === 'BestEffort') return undefined;
+  const limited = (list: Readonly<Record<string, string>> | undefined): boolean => quantityValue(list?.['memory'] ?? '0') > 0;
+  const everyone = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every((container) => limited(container.resources?.limits));
+  if (!everyone && !limited(pod.spec.resources?.limits)) return undefined;
+  const bytes = quantityValue(podLimits(pod)['memory'] ?? '0');
+  return bytes > 0 ? bytes : undefined;
+}
+
+/** The least of what applies (upstream: emptydir, calculateEmptyDirMemorySize); undefined when nothing does: the kernel's half of memory. */
+export function computeTmpfsSizeBytes(pod: Pod, sizeLimit: string | undefined, nodeAllocatableBytes: number): number | undefined {
+  const candidates = [nodeAllocatableBytes, podMemoryLimitBytes(pod) ?? 0, sizeLimit === undefined ? 0 : quantityValue(sizeLimit)].filter((bytes) => bytes > 0);
+  return candidates.length === 0 ? undefined : Math.min(...candidates);
+}
+
+export interface TmpfsOptions {
+  files: HostFiles;
+  mounts: Mounts;
+  recorder: EventRecorder;
+  log: Logger;
+  nodeAllocatableMemoryBytes: () => number;
+}
+
+/** Memory-backed volumes, kept out of swap where the kernel can; where it cannot and swap is on, that is said once per pod. */
+export class Tmpfs {
+  readonly #options: TmpfsOptions;
+  readonly #warned = new WeakSet<Pod>();
+  #maySwap: Promise<boolean> | undefined;
+
+  constructor(options: TmpfsOptions) {
+    this.#options = options;
+  }
+
+  /** Mounts a tmpfs at an existing directory unless one is there. */
+  async ensure(pod: Pod, path: string, how: { sizeLimit?: string | undefined; mounted: boolean | undefined }): Promise<void> {
+    const { mounts, nodeAllocatableMemoryBytes } = this.#options;
+    const mounted = how.mounted ?? (await mounts.listBelow(path)).some((mount) => mount.path === path && mount.fsType === 'tmpfs');
+    if (mounted) return;
+    const sizeBytes = computeTmpfsSizeBytes(pod, how.sizeLimit, nodeAllocatableMemoryBytes());
+    await mounts.mountTmpfs(path, { noswap: true, ...(sizeBytes === undefined ? {} : { sizeBytes }) });
+    await this.#warnOfSwap(pod);
+  }
+
+  async #warnOfSwap(pod: Pod): Promise<void> {
+    this.#maySwap ??= this.#findOutWhetherItMaySwap();
+    if (!(await this.#maySwap) || this.#warned.has(pod)) return;
+    this.#warned.add(pod);
+    this.#options.recorder.event(pod, 'Warning', nodeEvents.possibleMemoryBackedVolumesOnDisk, 'This kernel cannot keep tmpfs out of swap: memory-backed volumes (secrets, emptyDir of medium Memory) may reach the disk and are not secure.');
+  }
+
+  async #findOutWhetherItMaySwap(): Promise<boolean> {
+    if (await this.#options.mounts.supportsTmpfsNoswap()) return false;
+    try {
+      const lines = (await this.#options.files.readText('/proc/swaps', 64 * 1024)).trim().split('\n');
+      return lines.length > 1;
+    } catch (error) {
+      this.#options.log.debug(2, 'swap devices cannot be read', { error: errorMessage(error) });
+      return false;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLogger } from '../../base/log.ts';
+import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import { PodStore } from '../features/pod-store/pod-store.ts';
+import { podUid } from '../model/ids.ts';
+import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import { createPodHandlers } from './pod-handlers.ts';
+
+const pod = (uid: string, changes: Changes = {}) => buildPod({ 'metadata.uid': uid, 'metadata.name': uid, ...changes });
+
+function harness() {
+  const calls: string[] = [];
+  const runtime: PodRuntimeStatus[] = [];
+  const unread: Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>[] = [];
+  const working = new Set<string>();
+  const store = new PodStore();
+  const handlers = createPodHandlers({
+    store,
+    workers: {
+      update: (subject, isNew) => void calls.push(`${isNew ? 'start' : 'update'} ${subject.metadata.uid}`),
+      kill: (uid, { cause }) => void calls.push(`kill ${uid} ${cause}`),
+      killOrphan: (subject) => void calls.push(`end ${subject.uid}`),
+      sync: (uid) => void calls.push(`sync ${uid}`),
+      stateOf: (uid) => (working.has(uid) ? { phase: 'syncing', pod: pod(uid) } : undefined),
+    },
+    runtimePods: () => runtime,
+    unreadPods: () => unread,
+    status: { refresh: (uid) => void calls.push(`status ${uid}`) },
+    probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
+    onPodsChanged: () => void calls.push('changed'),
+    cleanup: () => void calls.push('clean'),
+    requestCleanup: () => void calls.push('ask to clean'),
+    log: silentLogger,
+  } as Parameters<typeof createPodHandlers>[0]);
+  return { calls, handlers, store, runtime, unread, working };
+}
+
+describe('what the loop does about its inputs', () => {
+  it('takes new pods in by the time they were made, probes before the first status', () => {
+    const { handlers, calls, store } = harness();
+    const younger = pod('b', { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' });
+    const older = pod('a', { 'metadata.creationTimestamp': '2026-01-01T00:00:00Z' });
+    handlers.podAdditions({ op: 'ADD', source: 'file', pods: [younger, older] });
+    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'probe b', 'start b', 'status b', 'changed']);
+    assert.equal(store.size, 2);
+  });
+
+  it('ends a pod of the same name that nobody wants before the new one, and no other', () => {
+    const { handlers, calls, runtime, store } = harness();
+    const runs = (uid: string, name: string): void => void runtime.push(emptyPodRuntimeStatus({ uid: podUid(uid), name, namespace: 'default' }, 0));
+    runs('old', 'a');
+    runs('other', 'b');
+    runs('wanted', 'a');
+    store.set(pod('wanted', { 'metadata.name': 'a' }));
+    handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
+    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'start a']);
+  });
+
+  it('ends a pod of the same name that could not be read yet too: it may run', () => {
+    const { handlers, calls, unread, store } = harness();
+    unread.push({ uid: podUid('old'), name: 'a', namespace: 'default' }, { uid: podUid('elsewhere'), name: 'a', namespace: 'other' }, { uid: podUid('wanted'), name: 'a', namespace: 'default' }, { uid: podUid('a'), name: 'a', namespace: 'default' });
+    store.set(pod('wanted', { 'metadata.name': 'a' }));
+    handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
+    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'start a']);
+  });
+
+  it('updates, removes and reconciles', () => {
+    const { handlers, calls, store } = harness();
+    handlers.podUpdates({ op: 'UPDATE', source: 'file', pods: [pod('a')] });
+    handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
+    handlers.podRemoves({ op: 'REMOVE', source: 'file', pods: [pod('a')] });
+    assert.deepEqual(calls, ['update a', 'changed', 'sync a', 'kill a removed', 'changed']);
+    assert.equal(store.size, 0);
+  });
+
+  it('never runs a mirror pod; it wakes the static pod it stands for', () => {
+    const { handlers, calls } = harness();
+    const origin = (source: string) => ({ 'metadata.name': 'web', 'metadata.annotations': { 'kubernetes.io/config.source': source } });
+    handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('static', origin('file'))] });
+    calls.length = 0;
+    const mirror = buildPod({ 'metadata.uid': 'mirror', 'metadata.name': 'web', 'metadata.annotations': { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'hash' } });
+    handlers.podAdditions({ op: 'ADD', source: 'api', pods: [mirror] });
+    handlers.podRemoves({ op: 'REMOVE', source: 'api', pods: [mirror] });
+    assert.deepEqual(calls, ['sync static', 'changed', 'sync static', 'changed']);
+  });
+
+  it('looks at the pod an event is about; one nobody knows is for the clean-up, in its turn', () => {
+    const { handlers, calls, working } = harness();
+    working.add('a');
+    handlers.lifecycleEvent({ kind: 'ContainerDied', podUid: podUid('a') } as never);
+    handlers.lifecycleEvent({ kind: 'ContainerRemoved', podUid: podUid('a') } as never);
+    handlers.lifecycleEvent({ kind: 'ContainerDied', podUid: podUid('stray') } as never);
+    assert.deepEqual(calls, ['sync a', 'ask to clean']);
+  });
+
+  it('shows every verdict of a probe, and acts on those that change what runs', () => {
+    const { handlers, calls } = harness();
+    handlers.probeUpdate({ podUid: podUid('a'), type: 'readiness', verdict: 'failure' });
+    handlers.probeUpdate({ podUid: podUid('a'), type: 'liveness', verdict: 'failure' });
+    assert.deepEqual(calls, ['status a', 'status a', 'sync a']);
+  });
+});

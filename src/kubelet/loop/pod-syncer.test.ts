@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isKind, KubeletError } from '../../base/errors.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { silentLogger } from '../../base/log.ts';
+import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import type { PodPhase } from '../../api/core/pod-status.ts';
+import type { Failure } from '../features/explain/compute-blockers.ts';
+import type { KillFailure } from '../features/pod-runtime/kill-pod.ts';
+import type { SyncOutcome } from '../features/pod-runtime/sync-run.ts';
+import { podUid } from '../model/ids.ts';
+import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import { KubeletPodSyncer } from './pod-syncer.ts';
+
+const uid = podUid('uid-1');
+const identity = { uid, name: 'web', namespace: 'default' };
+const running = (name: string): PodRuntimeStatus => ({ ...emptyPodRuntimeStatus(identity, 0), containers: [{ name, state: 'running' }] as unknown as PodRuntimeStatus['containers'] });
+const { signal } = new AbortController();
+
+function harness() {
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  const world = {
+    phases: ['Pending', 'Running'] as PodPhase[],
+    reason: undefined as string | undefined,
+    isRead: true,
+    isSure: true,
+    read: async (): Promise<PodRuntimeStatus | undefined> => undefined,
+    networkError: undefined as string | undefined,
+    outcome: { failures: [], waits: [], steps: [], changed: false, aborted: false } as Partial<SyncOutcome>,
+    kill: { failures: [] as KillFailure[], aborted: false },
+    left: undefined as PodRuntimeStatus | undefined,
+    deadlineInMs: undefined as number | undefined,
+    failures: [] as readonly Failure[],
+    existed: true,
+    cached: emptyPodRuntimeStatus(identity, 0),
+  };
+  const syncer = new KubeletPodSyncer({
+    runtime: {
+      syncPod: async () => (calls.push('sync'), { status: world.cached, ...world.outcome }) as SyncOutcome,
+      killPod: async ({ graceMs }) => (calls.push(`kill ${graceMs}`), { ...world.kill, status: world.cached }),
+    },
+    cache: { getOrEmpty: () => world.cached, isRead: () => world.isRead, isSure: () => world.isSure },
+    readRuntime: async () => (world.isSure ? world.left : world.read()),
+    volumes: { ensure: async () => (calls.push('ensure volumes'), new Map()), podEnds: () => undefined, tearDown: async () => void calls.push('tear down') },
+    cgroups: { ensurePodCgroup: async () => ({ cgroupParent: '', existed: world.existed }), removePodCgroup: async () => void calls.push('remove cgroup') },
+    probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
+    status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), deadlineInMs: () => world.deadlineInMs },
+    explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
+    networkError: () => world.networkError,
+    collect: async () => void calls.push('collect'),
+    forget: () => void calls.push('forget'),
+    recorder: { event: (_pod, type, reason) => void calls.push(`${type} ${reason}`) },
+    clock,
+    log: silentLogger,
+  });
+  const sync = (changes: Changes = {}) => syncer.syncPod({ pod: buildPod(changes), signal });
+  const terminate = (subject: 'pod' | 'orphan' = 'pod', cause: 'removed' | 'completed' | 'orphaned' = 'removed') =>
+    syncer.syncTerminatingPod({
+      subject: subject === 'pod' ? { kind: 'pod', pod: buildPod() } : { kind: 'orphan', runtime: emptyPodRuntimeStatus(identity, 0) },
+      termination: { cause, graceMs: 5000, gone: false },
+      signal,
+    });
+  return { clock, calls, world, syncer, sync, terminate };
+}
+
+describe('a pass over a pod', () => {
+  it('waits for the runtime to tell what runs of it, rather than start a second instance', async () => {
+    const { sync, calls, world } = harness();
+    world.isRead = false;
+    await assert.rejects(sync(), (error) => isKind(error, 'Unavailable'));
+    assert.deepEqual(calls, []);
+  });
+
+  it('reads the pod anew before it acts when nobody knows what came of an earlier call, and acts on nothing when it cannot', async () => {
+    const { sync, calls, world } = harness();
+    world.isSure = false;
+    world.read = async () => (calls.push('read'), undefined);
+    await sync();
+    assert.deepEqual(calls, ['read', 'sync']);
+    world.read = () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded'));
+    await assert.rejects(sync(), (error) => isKind(error, 'Timeout'));
+    assert.deepEqual(calls, ['read', 'sync']);
+  });
+
+  it('does not make a pod again that ended while its cgroup was looked at', async () => {
+    const { sync, calls, world } = harness();
+    world.cached = running('web');
+    world.phases = ['Running', 'Failed'];
+    assert.deepEqual([await sync(), calls], [{ terminal: true }, []]);
+  });
+
+  it('does nothing to a pod that is over, and says so', async () => {
+    for (const phase of ['Succeeded', 'Failed'] as const) {
+      const { sync, calls, world } = harness();
+      world.phases = [phase];
+      assert.deepEqual([await sync(), calls], [{ terminal: true }, []]);
+    }
+  });
+
+  it('says that a pod was ended by its deadline', async () => {
+    const { world, sync, calls } = harness();
+    Object.assign(world, { phases: ['Failed'], reason: 'DeadlineExceeded' });
+    assert.equal((await sync()).terminal, true);
+    assert.deepEqual(calls, ['Normal DeadlineExceeded']);
+  });
+
+  it('ends the pod whose deadline passed during the pass, of which no event tells', async () => {
+    const { sync, world } = harness();
+    world.phases = ['Running', 'Failed'];
+    assert.equal((await sync()).terminal, true);
+  });
+
+  it('holds back pods that need the network until it is ready, and forgets that then', async () => {
+    const { sync, calls, world } = harness();
+    world.networkError = 'cni config uninitialized';
+    assert.deepEqual(await sync(), { terminal: false, failed: true });
+    assert.deepEqual(calls, ['Warning NetworkNotReady']);
+    assert.deepEqual(world.failures.map(({ step, reason, message }) => [step, reason, message]), [['create the sandbox', 'NetworkNotReady', 'cni config uninitialized']]);
+    await sync({ 'spec.hostNetwork': true });
+    assert.deepEqual(calls.slice(1), ['sync']);
+    world.networkError = undefined;
+    await sync();
+    assert.deepEqual(world.failures, []);
+  });
+
+  it('comes back at the earliest of what waits for a time', async () => {
+    const { sync, world, clock } = harness();
+    const atMs = (inMs: number): number => clock.nowMs() + inMs;
+    world.outcome = {
+      failures: [{ scope: 'container', container: 'a', reason: 'ImagePullBackOff', message: 'm', retryAtMs: atMs(9000) }],
+      waits: [{ kind: 'backoff', container: 'b', untilMs: atMs(4000), why: 'back-off' } as never],
+      aborted: false,
+    };
+    assert.deepEqual(await sync(), { terminal: false, retryInMs: 4000, failed: false });
+    world.deadlineInMs = 1500;
+    assert.equal((await sync()).retryInMs, 1500);
+    world.outcome = { failures: [], waits: [], aborted: true };
+    assert.equal((await sync()).retryInMs, 0);
+    world.deadlineInMs = undefined;
+    world.outcome = { failures: [], waits: [], aborted: false };
+    assert.equal((await sync()).retryInMs, undefined);
+  });
+
+  it('looks again soon after a failed pull, so that its back-off is shown and not only the error', async () => {
+    const { sync, clock, world } = harness();
+    const failure = { scope: 'container', container: 'main', message: 'not found', retryAtMs: clock.nowMs() + 10_000 } as const;
+    world.outcome = { ...world.outcome, failures: [{ ...failure, reason: 'ErrImagePull' }] };
+    assert.equal((await sync()).retryInMs, 1000);
+    world.outcome = { ...world.outcome, failures: [{ ...failure, reason: 'ImagePullBackOff' }] };
+    assert.equal((await sync()).retryInMs, 10_000);
+  });
+
+  it('brings volumes that show objects up to date also when nothing is to be started, and leaves others alone', async () => {
+    const { sync, calls } = harness();
+    await sync({ 'spec.volumes': [{ name: 'v', emptyDir: {} }] });
+    assert.deepEqual(calls, ['sync']);
+    await sync({ 'spec.volumes': [{ name: 'v', configMap: { name: 'settings' } }] });
+    assert.deepEqual(calls, ['sync', 'sync', 'ensure volumes']);
+  });
+
+  it('counts as failed when something failed that has no time of its own, and says what, by its step', async () => {
+    const { sync, world } = harness();
+    const failure = { reason: 'R', message: 'm' };
+    world.outcome = { failures: [{ scope: 'sandbox', ...failure }, { scope: 'volumes', ...failure }, { scope: 'kill', container: 'a', ...failure }, { scope: 'container', container: 'b', ...failure }], waits: [], aborted: false };
+    assert.equal((await sync()).failed, true);
+    assert.deepEqual(world.failures.map(({ step }) => step), ['create the sandbox', 'mount the volumes', 'stop container a', 'start container b']);
+  });
+});
+
+describe('stopping a pod', () => {
+  it('stops its containers with the grace, its probes after them', async () => {
+    const { terminate, calls } = harness();
+    await terminate();
+    assert.deepEqual(calls, ['stop liveness', 'kill 5000', 'remove probes']);
+  });
+
+  it('leaves the grace of a completed pod to its spec', async () => {
+    const { terminate, calls } = harness();
+    await terminate('pod', 'completed');
+    assert.equal(calls.includes('kill undefined'), true);
+  });
+
+  it('removes what an orphan leaves before it is forgotten', async () => {
+    const { terminate, calls } = harness();
+    await terminate('orphan', 'orphaned');
+    assert.deepEqual(calls, ['stop liveness', 'kill 5000', 'remove probes', 'collect']);
+  });
+
+  it('is not done while a kill failed, was interrupted, or something still runs', async () => {
+    const { terminate, calls, world } = harness();
+    world.kill = { failures: [{ scope: 'kill', container: 'main', reason: 'FailedKillPod', message: 'no answer' } as KillFailure], aborted: false };
+    await assert.rejects(terminate(), /no answer/);
+    assert.deepEqual(world.failures.map(({ step, message }) => [step, message]), [['stop container main', 'no answer']]);
+    world.kill = { failures: [], aborted: true };
+    await assert.rejects(terminate(), (error) => isKind(error, 'Aborted'));
+    world.kill = { failures: [], aborted: false };
+    world.left = running('main');
+    await assert.rejects(terminate(), /still running after the kill: main/);
+    assert.equal(calls.includes('remove probes'), false);
+  });
+});
+
+describe('cleaning up after a pod', () => {
+  it('takes volumes and cgroup apart, and what is left in the runtime only when nothing is to stay', async () => {
+    const { syncer, calls } = harness();
+    await syncer.syncTerminatedPod({ pod: buildPod(), all: false, signal });
+    assert.deepEqual(calls, ['tear down', 'remove cgroup']);
+    await syncer.syncTerminatedPod({ pod: buildPod(), all: true, signal });
+    assert.deepEqual(calls.slice(2), ['tear down', 'remove cgroup', 'collect']);
+  });
+
+  it('forgets a pod that is gone at once, and keeps what is known of one that is not', () => {
+    const { syncer, calls } = harness();
+    syncer.finished({ uid, pod: buildPod(), gone: false });
+    assert.deepEqual(calls, ['remove probes']);
+    syncer.finished({ uid, pod: buildPod(), gone: true });
+    assert.deepEqual(calls, ['remove probes', 'remove probes', 'forget']);
+  });
+});
+
+describe('a running pod without its cgroup', () => {
+  it('is stopped and made anew, unless this agent has only just found it', async () => {
+    const { sync, calls, world } = harness();
+    world.cached = running('main');
+    world.existed = false;
+    await sync();
+    assert.deepEqual(calls, ['sync']);
+    await sync();
+    assert.deepEqual(calls, ['sync', 'kill undefined', 'sync']);
+  });
+});

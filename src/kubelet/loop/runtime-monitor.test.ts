@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { KubeletError } from '../../base/errors.ts';
+import { seededRandom } from '../../base/random.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../base/testing/recording-log.ts';
+import type { RuntimeHealth } from '../ports/runtime.ts';
+import { RuntimeMonitor } from './runtime-monitor.ts';
+
+const good = { ok: true, reason: '', message: '' };
+
+const withoutNetwork = { runtimeReady: good, networkReady: { ok: false, reason: 'NetworkPluginNotReady', message: 'cni config uninitialized' } } as unknown as RuntimeHealth;
+const healthy = { runtimeReady: good, networkReady: good } as unknown as RuntimeHealth;
+
+function harness(health = healthy) {
+  const clock = new FakeClock();
+  const log = recordingLog();
+  const world = { health, down: false, checks: 0, changes: 0, more: [] as string[] };
+  const status = async (): Promise<RuntimeHealth> => {
+    world.checks++;
+    if (world.down) throw new KubeletError('Unavailable', 'connection refused');
+    return world.health;
+  };
+  const monitor = new RuntimeMonitor({ runtime: { status }, clock, random: seededRandom(1), log, moreErrors: () => world.more, onChange: () => world.changes++ });
+  monitor.start();
+  return { clock, log, world, monitor };
+}
+
+describe('runtime monitor', () => {
+  it('says that nothing is known before the first answer, and that all is well after it', async () => {
+    const { clock, monitor, world } = harness();
+    assert.deepEqual(monitor.runtimeErrors(), ['container runtime status check may not have completed yet']);
+    await clock.settle();
+    assert.deepEqual([monitor.runtimeErrors(), monitor.networkError(), world.changes], [[], undefined, 1]);
+    await clock.advance(60_000);
+    assert.deepEqual([world.checks, world.changes], [13, 1]);
+  });
+
+  it('calls the runtime down after 30 s without an answer, says so once, and up at once when it is back', async () => {
+    const { clock, log, monitor, world } = harness();
+    await clock.settle();
+    world.down = true;
+    await clock.advance(29_999);
+    assert.deepEqual(monitor.runtimeErrors(), []);
+    await clock.advance(10_000);
+    assert.deepEqual([monitor.runtimeErrors(), world.changes], [['container runtime is down: connection refused'], 2]);
+    world.down = false;
+    await clock.advance(1000);
+    assert.deepEqual([monitor.runtimeErrors(), world.changes], [[], 3]);
+    assert.equal(log.lines.filter((line) => line.level === 'error').length, 1);
+  });
+
+  it('asks often at first while something is wrong, then once a second', async () => {
+    const { clock, world } = harness(withoutNetwork);
+    await clock.advance(1000);
+    assert.ok(world.checks >= 4, `${world.checks} in the first second`);
+    const before = world.checks;
+    await clock.advance(60_000);
+    assert.ok(world.checks - before <= 61, `${world.checks - before} in a minute`);
+  });
+
+  it('keeps a network that is not ready apart from the runtime, in upstream\'s words, and tells when it is', async () => {
+    const { clock, monitor, world } = harness(withoutNetwork);
+    await clock.settle();
+    const expected = 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni config uninitialized';
+    assert.deepEqual([monitor.runtimeErrors(), monitor.networkError()], [[], expected]);
+    world.health = healthy;
+    const before = world.changes;
+    await clock.advance(1000);
+    assert.deepEqual([monitor.networkError(), world.changes - before], [undefined, 1]);
+  });
+
+  it('tells also when another reason not to sync is gone', async () => {
+    const { clock, monitor, world } = harness();
+    world.more = ['PLEG is not healthy'];
+    await clock.settle();
+    assert.deepEqual(monitor.runtimeErrors(), ['PLEG is not healthy']);
+    world.more = [];
+    const before = world.changes;
+    await clock.advance(1000);
+    assert.equal(world.changes - before, 1);
+  });
+});

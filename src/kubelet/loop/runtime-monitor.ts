@@ -1,0 +1,103 @@
+import { backoffDelayMs, type BackoffCurve } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { createLoop, type Loop } from '../../base/loop.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { ContainerRuntime, RuntimeHealth } from '../ports/runtime.ts';
+
+export interface RuntimeMonitorOptions {
+  runtime: Pick<ContainerRuntime, 'status'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Further reasons not to sync, such as an unhealthy PLEG. */
+  moreErrors: () => readonly string[];
+  /** Called when the runtime or its network went up or down. */
+  onChange: () => void;
+}
+
+/** Upstream: kubelet.go updateRuntimeUp, each 5 s; errors count only after 30 s without success. */
+const PERIOD_MS = 5000;
+/** What is wrong is looked at often at first, so that a short outage ends at once; a node that waits for its network for hours asks once a second. */
+const RETRY: BackoffCurve = { initialMs: 100, maxMs: 1000, factor: 1.5 };
+const DOWN_AFTER_MS = 30_000;
+
+/** Knows whether the runtime and its network are up, and tells as soon as that changes. */
+export class RuntimeMonitor {
+  readonly #options: RuntimeMonitorOptions;
+  readonly #loop: Loop;
+  #health: RuntimeHealth | undefined;
+  #lastError = '';
+  #lastSuccessMs: number | undefined;
+  #checksInTrouble = 0;
+  #told = '';
+
+  constructor(options: RuntimeMonitorOptions) {
+    this.#options = options;
+    this.#loop = createLoop({
+      name: 'runtime monitor',
+      clock: options.clock,
+      random: options.random,
+      log: options.log,
+      periodMs: () => (this.#checksInTrouble === 0 ? PERIOD_MS : backoffDelayMs(RETRY, this.#checksInTrouble)),
+      pass: () => this.#check(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Something hints at a change, such as a broken event stream: look now. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  get health(): RuntimeHealth | undefined {
+    return this.#health;
+  }
+
+  /** Why no pod may be synced at all. */
+  runtimeErrors(): string[] {
+    const errors = [...this.#options.moreErrors()];
+    const { clock } = this.#options;
+    if (this.#lastSuccessMs === undefined) errors.push('container runtime status check may not have completed yet');
+    else if (clock.monotonicMs() - this.#lastSuccessMs > DOWN_AFTER_MS) errors.push(`container runtime is down: ${this.#lastError}`);
+    if (this.#health?.runtimeReady.ok === false) errors.push(`container runtime not ready: ${describe('RuntimeReady', this.#health.runtimeReady)}`);
+    return errors;
+  }
+
+  /** Why only pods on the host's network may be synced; undefined when the network is ready. */
+  networkError(): string | undefined {
+    const network = this.#health?.networkReady;
+    return network?.ok === false ? `container runtime network not ready: ${describe('NetworkReady', network)}` : undefined;
+  }
+
+  async #check(): Promise<void> {
+    try {
+      this.#health = await this.#options.runtime.status({ timeoutMs: DOWN_AFTER_MS });
+      this.#lastSuccessMs = this.#options.clock.monotonicMs();
+      this.#lastError = '';
+    } catch (error) {
+      if (this.#lastError === '') this.#options.log.error('container runtime status cannot be read', { error: errorMessage(error) });
+      this.#lastError = errorMessage(error);
+    }
+    const errors = this.runtimeErrors();
+    const networkError = this.networkError();
+    this.#checksInTrouble = this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
+    // Also the other reasons not to sync end here: nobody else tells when they do.
+    const state = JSON.stringify([errors.length > 0, networkError]);
+    if (state === this.#told) return;
+    this.#told = state;
+    this.#options.onChange();
+  }
+}
+
+function describe(name: string, condition: { ok: boolean; reason: string; message: string }): string {
+  return `${name}=${condition.ok} reason:${condition.reason} message:${condition.message}`;
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import { StatusManager } from '../features/status/status-manager.ts';
+import type { WorkerState } from '../features/pod-workers/worker-state.ts';
+import { podUid } from '../model/ids.ts';
+import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import { StatusUpdater } from './status-updater.ts';
+
+const uid = podUid('uid-1');
+const identity = { uid, name: 'web', namespace: 'default' };
+
+function harness(changes: Changes = {}) {
+  const clock = new FakeClock();
+  const pod = buildPod(changes);
+  const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true };
+  const statuses = new StatusManager(clock);
+  const updater = new StatusUpdater({
+    statuses,
+    clock,
+    worker: () => world.worker,
+    runtimeStatus: () => world.runtime,
+    isRead: () => true,
+    pod: () => (world.isKnown ? pod : undefined),
+    rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => false, isGivenUp: () => false },
+    probes: { get: () => undefined },
+    failures: { get: () => undefined },
+    runtimeName: () => 'containerd',
+    hostIps: [],
+  });
+  const contain = (state: 'running' | 'exited', exitCode = 0): PodRuntimeStatus => {
+    const createdAtMs = clock.nowMs() - 3_600_000;
+    const container = { id: 'c', sandboxId: 's', name: 'main', state, exitCode, attempt: 0, createdAtMs, startedAtMs: createdAtMs, finishedAtMs: state === 'exited' ? clock.nowMs() : 0, reason: 'Error', message: '', image: '', imageRef: '' };
+    return { ...emptyPodRuntimeStatus(identity, 0), containers: [container], sandboxes: [{ id: 's', ready: state === 'running', createdAtMs, ips: [] }] } as unknown as PodRuntimeStatus;
+  };
+  return { clock, world, updater, statuses, contain };
+}
+
+describe('the status of a pod', () => {
+  it('is of no interest once nobody knows the pod', () => {
+    const { updater, world, statuses } = harness();
+    world.isKnown = false;
+    assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
+  });
+
+  it('starts, for a pod that is found running, when its sandbox was made and not when the agent was', () => {
+    const { updater, world, contain } = harness();
+    world.runtime = contain('running');
+    const status = updater.refresh(uid);
+    assert.deepEqual([status?.phase, status?.startTime], ['Running', '2025-12-31T23:00:00Z']);
+  });
+
+  it('fails when the pod was active for longer than it may be, to the millisecond, and stays so', async () => {
+    const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
+    assert.equal(updater.refresh(uid)?.phase, 'Pending');
+    await clock.advance(29_999);
+    assert.equal(updater.refresh(uid)?.phase, 'Pending');
+    await clock.advance(1);
+    const status = updater.refresh(uid);
+    assert.deepEqual([status?.phase, status?.reason], ['Failed', 'DeadlineExceeded']);
+    clock.stepWall(-3_600_000);
+    assert.equal(updater.refresh(uid)?.phase, 'Failed');
+  });
+
+  it('tells how long is left until the deadline, and nothing without one', async () => {
+    const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
+    const pod = buildPod({ 'spec.activeDeadlineSeconds': 30 });
+    assert.equal(updater.deadlineInMs(pod), undefined);
+    updater.refresh(uid);
+    await clock.advance(12_000);
+    assert.deepEqual([updater.deadlineInMs(pod), updater.deadlineInMs(buildPod())], [18_000, undefined]);
+  });
+
+  it('is terminal for a pod that is being ended only when nothing of it runs any more', () => {
+    const { updater, world, contain, clock } = harness();
+    const pod = buildPod();
+    world.worker = { phase: 'terminating', subject: { kind: 'pod', pod }, termination: { cause: 'evicted', graceMs: 1000, gone: false } };
+    world.runtime = contain('running');
+    assert.equal(updater.refresh(uid)?.phase, 'Running');
+    world.runtime = contain('exited', 143);
+    assert.equal(updater.refresh(uid)?.phase, 'Failed');
+    assert.equal(clock.armedTimers, 0);
+  });
+});
+
+const found = podUid('u');
+
+function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRead: () => boolean) {
+  const clock = new FakeClock();
+  const pod = buildPod({ 'metadata.uid': 'u' });
+  const statuses = new StatusManager(clock, restored);
+  const told: (string | undefined)[] = [];
+  statuses.onChange(({ pod: changed }) => told.push(changed.status?.phase));
+  const status = new StatusUpdater({
+    statuses,
+    clock,
+    worker: () => undefined,
+    runtimeStatus: () => emptyPodRuntimeStatus({ uid: found, name: 'web', namespace: 'default' }, 0),
+    isRead,
+    pod: () => pod,
+    rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => true, isGivenUp: () => false },
+    probes: { get: () => undefined },
+    failures: { get: () => undefined },
+    runtimeName: () => 'containerd',
+    hostIps: [],
+  });
+  return { status, told };
+}
+
+describe('the status of a pod of which the runtime has not told', () => {
+  it('keeps the status of an earlier run until the runtime has told what runs of the pod', () => {
+    let read = false;
+    const { status, told } = updater({ u: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } }, () => read);
+    assert.equal(status.refresh(found)?.conditions?.[0]?.status, 'True');
+    assert.deepEqual(told, []);
+    read = true;
+    assert.equal(status.refresh(found)?.conditions?.find(({ type }) => type === 'Ready')?.status, 'False');
+    assert.equal(told.length, 1);
+  });
+
+  it('says nothing of a new pod before that', () => {
+    const { status, told } = updater({}, () => false);
+    assert.deepEqual([status.refresh(found), told], [undefined, []]);
+  });
+});

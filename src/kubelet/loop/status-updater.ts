@@ -1,0 +1,99 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import type { PodStatus } from '../../api/core/pod-status.ts';
+import { annotations } from '../../api/annotations.ts';
+import { podReasons } from '../../api/reasons.ts';
+import { generatePodStatus } from '../features/status/pod-status.ts';
+import type { ProbeVerdicts, RestartRules, StartFailures } from '../features/status/interfaces.ts';
+import type { StatusManager } from '../features/status/status-manager.ts';
+import type { WorkerState } from '../features/pod-workers/worker-state.ts';
+import { podUid, type PodUid } from '../model/ids.ts';
+import { isAnythingRunning, type PodRuntimeStatus } from '../model/runtime-status.ts';
+
+export interface StatusUpdaterParts {
+  statuses: StatusManager;
+  clock: Clock;
+  worker: (uid: PodUid) => WorkerState | undefined;
+  runtimeStatus: (pod: { uid: PodUid; name: string; namespace: string }) => PodRuntimeStatus;
+  /** false while the runtime has not told what runs of the pod: nothing new can be said of it then. */
+  isRead: (uid: PodUid) => boolean;
+  /** Pods that still have a worker or a source; undefined for others. */
+  pod: (uid: PodUid) => Pod | undefined;
+  rules: RestartRules;
+  probes: ProbeVerdicts;
+  failures: StartFailures;
+  runtimeName: () => string;
+  hostIps: readonly string[];
+}
+
+/** Brings what is known of a pod together and publishes its status, at once, whenever any part of it changed. */
+export class StatusUpdater {
+  readonly #parts: StatusUpdaterParts;
+
+  constructor(parts: StatusUpdaterParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Computes and stores the pod's status; undefined for a pod that nobody knows. Until the runtime has told what runs of the pod, the status
+   * of the agent's earlier run stands: an empty picture would show healthy containers as lost.
+   */
+  refresh(uid: PodUid): PodStatus | undefined {
+    const pod = this.#parts.pod(uid);
+    if (pod === undefined) return undefined;
+    if (!this.#parts.isRead(uid)) return this.#parts.statuses.get(uid);
+    const status = this.compute(pod);
+    this.#parts.statuses.set(pod, status, takenInAtMs(pod, this.#runtimeStatus(pod)));
+    return this.#parts.statuses.get(uid);
+  }
+
+  compute(pod: Pod): PodStatus {
+    const { statuses, worker, rules, probes, failures, runtimeName, hostIps } = this.#parts;
+    const uid = podUid(pod.metadata.uid);
+    const phase = worker(uid)?.phase;
+    const runtime = this.#runtimeStatus(pod);
+    const isTerminal = phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
+    const previous = statuses.get(uid);
+    return generatePodStatus({
+      pod,
+      runtime,
+      previous,
+      isTerminal,
+      override: this.#deadline(pod, previous),
+      rules,
+      probes,
+      failures,
+      runtimeName: runtimeName(),
+      hostIps,
+    });
+  }
+
+  /** Milliseconds until the pod's active deadline; undefined without one. */
+  deadlineInMs(pod: Pod): number | undefined {
+    const seconds = pod.spec.activeDeadlineSeconds;
+    const startTime = this.#parts.statuses.get(podUid(pod.metadata.uid))?.startTime;
+    if (seconds === undefined || startTime === undefined) return undefined;
+    return Date.parse(startTime) + seconds * 1000 - this.#parts.clock.nowMs();
+  }
+
+  /** Upstream: active_deadline.go. */
+  #deadline(pod: Pod, previous: PodStatus | undefined): { phase: 'Failed'; reason: string; message: string } | undefined {
+    if (previous?.phase === 'Succeeded' || (this.deadlineInMs(pod) ?? 1) > 0) return undefined;
+    return { phase: 'Failed', reason: podReasons.deadlineExceeded, message: 'Pod was active on the node longer than the specified deadline' };
+  }
+
+  #runtimeStatus(pod: Pod): PodRuntimeStatus {
+    return this.#parts.runtimeStatus({ uid: podUid(pod.metadata.uid), name: pod.metadata.name, namespace: pod.metadata.namespace });
+  }
+}
+
+/**
+ * When the node took the pod in: as its oldest sandbox carries it, so that an agent that lost its records says the same as the one before;
+ * for a pod without one, as this agent saw it first.
+ */
+function takenInAtMs(pod: Pod, { containers, sandboxes }: PodRuntimeStatus): number | undefined {
+  const oldest = sandboxes.at(-1);
+  const seenMs = Date.parse((oldest === undefined ? pod.metadata.annotations : oldest.annotations)?.[annotations.configSeen] ?? '');
+  if (Number.isFinite(seenMs)) return seenMs;
+  return oldest?.createdAtMs ?? containers.at(-1)?.createdAtMs;
+}

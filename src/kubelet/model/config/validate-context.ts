@@ -1,0 +1,19 @@
+import type { DefaultedKubeletConfiguration } from './defaults.ts';
+import type { FeatureGates } from './feature-gates.ts';
+
+/** One thing wrong with a configuration: the field, as a path into the document, and the sentence for the person who wrote it. */
+export interface ConfigProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What every rule sees and where it reports. */
+export interface ValidationContext {
+  readonly config: DefaultedKubeletConfiguration;
+  readonly gates: FeatureGates;
+  /** Reports `message` about the field at `path`, as upstream words it, with its common prefix. */
+  readonly fail: (path: string, message: string) => void;
+}
+
+/** Text in Go's `%q`. */
+export const quoted = (text: string | undefined): string => JSON.stringify(text ?? '');

@@ -1,0 +1,43 @@
+/** Whether a defaulted configuration can be run: every rule of upstream's ValidateKubeletConfiguration, all findings at once. */
+import type { DefaultedKubeletConfiguration } from './defaults.ts';
+import type { FeatureGates } from './feature-gates.ts';
+import { checkModes } from './validate-modes.ts';
+import { checkNumbers } from './validate-ranges.ts';
+import { checkResources } from './validate-resources.ts';
+import type { ConfigProblem } from './validate-context.ts';
+
+/** All problems, or none. Pure: what depends on the machine is in `hostProblems`. */
+export function validateKubeletConfiguration(config: DefaultedKubeletConfiguration, gates: FeatureGates): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const fail = (path: string, message: string): void => void problems.push({ path, message: `invalid configuration: ${message}` });
+  const report = (path: string, message: string): void => void problems.push({ path, message: `${path}: ${message}` });
+  const context = { config, gates, fail };
+  checkNumbers(context);
+  checkResources(context);
+  checkModes(context, report);
+  return problems;
+}
+
+export interface HostFacts {
+  /** 1 also for the hybrid layout, as upstream counts it. */
+  readonly cgroupVersion: 1 | 2;
+}
+
+/** Settings this machine cannot serve. Upstream: validation_linux.go. */
+export function hostProblems(config: DefaultedKubeletConfiguration, { cgroupVersion }: HostFacts): ConfigProblem[] {
+  if (cgroupVersion === 2) return [];
+  const problems: ConfigProblem[] = [];
+  if (config.failCgroupV1) {
+    problems.push({
+      path: 'failCgroupV1',
+      message: 'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release; failCgroupV1: false (--fail-cgroupv1=false) lets it run',
+    });
+  }
+  if (config.singleProcessOOMKill === false) {
+    problems.push({ path: 'singleProcessOOMKill', message: 'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1' });
+  }
+  if (config.memorySwap?.swapBehavior === 'LimitedSwap') {
+    problems.push({ path: 'memorySwap.swapBehavior', message: 'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2' });
+  }
+  return problems;
+}

@@ -1,0 +1,41 @@
+import type { Container } from '../../api/core/container.ts';
+import type { HTTPGetAction } from '../../api/core/probe.ts';
+import { KubeletError } from '../../base/errors.ts';
+
+/** The version the agent names itself by to what it probes. */
+export const probeVersion = '1.36';
+
+/**
+ * A port of a probe or hook as a number: a name is looked up among the container's ports, and taken for a number in quotes when
+ * there is none of that name. `Invalid` when neither gives a port (upstream: probe/util.go ResolveContainerPort).
+ */
+export function resolvePort(port: number | string, container: Pick<Container, 'ports'>): number {
+  const number = typeof port === 'number' ? port : (container.ports?.find((each) => each.name === port)?.containerPort ?? (/^\d+$/.test(port) ? Number(port) : undefined));
+  if (number === undefined) throw new KubeletError('Invalid', `port ${port} not found`);
+  if (number < 1 || number > 65535) throw new KubeletError('Invalid', `invalid port number: ${number}`);
+  return number;
+}
+
+/**
+ * The request of an httpGet probe (`purpose` "probe") or hook ("lifecycle"), without its deadline. A User-Agent and an Accept header are
+ * added unless the pod sets its own; an empty Accept takes the header away (upstream: probe/http/request.go).
+ */
+export function httpActionRequest(
+  action: HTTPGetAction,
+  container: Pick<Container, 'ports'>,
+  target: { podIp: string; purpose: 'probe' | 'lifecycle' },
+): { scheme: 'http' | 'https'; host: string; port: number; path: string; headers: { name: string; value: string }[] } {
+  const given = action.httpHeaders ?? [];
+  const has = (name: string): boolean => given.some((header) => header.name.toLowerCase() === name);
+  const acceptIsEmpty = given.find((header) => header.name.toLowerCase() === 'accept')?.value === '';
+  const headers = given.filter((header) => !(acceptIsEmpty && header.name.toLowerCase() === 'accept')).map(({ name, value }) => ({ name, value }));
+  if (!has('user-agent')) headers.push({ name: 'User-Agent', value: `kube-${target.purpose}/${probeVersion}` });
+  if (!has('accept')) headers.push({ name: 'Accept', value: '*/*' });
+  return {
+    scheme: action.scheme === 'HTTPS' ? 'https' : 'http',
+    host: action.host === undefined || action.host === '' ? target.podIp : action.host,
+    port: resolvePort(action.port, container),
+    path: action.path ?? '',
+    headers,
+  };
+}

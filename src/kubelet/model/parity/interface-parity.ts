@@ -1,0 +1,78 @@
+/** What others read from a kubelet, with the state of each: HTTP paths, reasons, metric families. For docs/parity.md. */
+import * as reasons from '../../../api/reasons.ts';
+import { honoured, notYet, partly } from './parity-state.ts';
+import type { Parity } from './parity-state.ts';
+
+const streaming = notYet('streams are not served over HTTP; `kubelet exec` works on the command line');
+
+/** Paths as upstream's server has them. */
+export const endpoints: Readonly<Record<string, Parity>> = {
+  '10248 /healthz, /healthz/ping': honoured(),
+  '/healthz, /healthz/{ping,log,syncloop}': partly('on the local server'),
+  '/pods': partly('on the local server and the read-only port'),
+  '/runningpods/': partly('on the local server'),
+  '/configz': partly('on the local server'),
+  '/containerLogs/{ns}/{pod}/{container}': partly('on the local server'),
+  '/stats/summary': notYet('containers are not measured yet'),
+  '/metrics, /metrics/{cadvisor,resource,probes,slis}': notYet('metrics are not served yet'),
+  '/run/{ns}/{pod}[/{uid}]/{container}': streaming,
+  '/exec/{ns}/{pod}[/{uid}]/{container}': streaming,
+  '/attach/{ns}/{pod}[/{uid}]/{container}': streaming,
+  '/portForward/{ns}/{pod}[/{uid}]': streaming,
+  '/checkpoint/{ns}/{pod}/{container}': notYet('containers are not checkpointed'),
+  '/logs/, /logs/{path}': notYet('logs of the node are not served'),
+  '/debug/pprof/{subpath}': notYet('Go profiles do not exist here'),
+  '/debug/flags/v': notYet('the log level is set at start'),
+  '/flagz': notYet('not served'),
+  '/statusz': notYet('not served'),
+  '10250 with TLS, authentication and authorization': notYet('the agent is read over its local server'),
+};
+
+/** Families by the page that serves them. */
+export const metricFamilies: Readonly<Record<string, Parity>> = {
+  '/metrics/resource: node_, pod_ and container_ CPU and memory': notYet('containers are not measured yet'),
+  '/metrics/slis: kubernetes_healthcheck(s_total)': notYet('metrics are not served yet'),
+  '/metrics/probes: prober_probe_total, prober_probe_duration_seconds': notYet('metrics are not served yet'),
+  '/metrics: kubelet_ pods and containers': notYet('metrics are not served yet'),
+  '/metrics: kubelet_ start, worker and status latency': notYet('metrics are not served yet'),
+  '/metrics: kubelet_pleg_*': notYet('metrics are not served yet'),
+  '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': notYet('metrics are not served yet'),
+  '/metrics: CPU, memory, topology and device managers': notYet('the managers are not there yet'),
+  '/metrics: resize': notYet('containers are not resized in place'),
+  '/metrics: volumes': notYet('metrics are not served yet'),
+  '/metrics: node, server, certificates': notYet('metrics are not served yet'),
+  '/metrics/cadvisor: container_, machine_': notYet('containers are not measured yet'),
+};
+
+/** Every reason by the table of src/api/reasons.ts it stands in. */
+export const reasonTables: Readonly<Record<string, readonly string[]>> = {
+  'Container events': Object.values(reasons.containerEvents),
+  'Image events': Object.values(reasons.imageEvents),
+  'Pod events': Object.values(reasons.podEvents),
+  'Volume events': Object.values(reasons.volumeEvents),
+  'Node events': Object.values(reasons.nodeEvents),
+  Waiting: Object.values(reasons.waitingReasons),
+  Terminated: Object.values(reasons.terminatedReasons),
+  'Pod reasons': Object.values(reasons.podReasons),
+  'Pod condition reasons': Object.values(reasons.podConditionReasons),
+  'Node condition reasons': Object.values(reasons.nodeConditionReasons),
+};
+
+const later = (names: string, why: string): readonly [string, string][] => names.split(' ').map((name) => [name, why]);
+
+/** Reasons that this agent never gives yet. Those not listed are given where upstream gives them; events go to the log and to explain until there is an API server. */
+export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
+  ...later('Preempting', 'no preemption'),
+  ...later('FailedPrepareDynamicResources FailedNodeDeclaredFeaturesCheck', 'dynamic resources and node features need an API server'),
+  ...later('ResizeStarted ResizeCompleted ResizeDeferred ResizeInfeasible ResizeError Deferred Infeasible', 'containers are not resized in place'),
+  ...later('Evicted EvictionThresholdMet FreeDiskSpaceFailed SystemOOM', 'pods are not evicted under pressure yet'),
+  ...later('FailedAttachVolume FailedMapVolume FailedMountOnFilesystemMismatch SuccessfulAttachVolume VolumeResizeFailed VolumeResizeSuccessful FileSystemResizeFailed FileSystemResizeSuccessful VolumePermissionChangeInProgress VolumeConditionAbnormal VolumeAttachmentLimitExceeded', 'only local volumes exist yet'),
+  ...later('Rebooted NodeReady NodeNotReady NodeSchedulable NodeNotSchedulable NodeHasSufficientMemory NodeHasInsufficientMemory NodeHasSufficientPID NodeHasInsufficientPID NodeHasDiskPressure NodeHasNoDiskPressure', 'the status of the node is not reported yet'),
+  ...later('KubeletReady KubeletNotReady KubeletHasSufficientMemory KubeletHasInsufficientMemory KubeletHasSufficientPID KubeletHasInsufficientPID KubeletHasDiskPressure KubeletHasNoDiskPressure', 'the status of the node is not reported yet'),
+  ...later('Shutdown NodeShutdown Terminated', 'node shutdown is not watched for yet'),
+  ...later('NodeAllocatableEnforced FailedNodeAllocatableEnforcement', 'node allocatable is not computed yet'),
+  ...later('CertificateExpired CertificateOverdueForRefresh', 'certificates are not managed yet'),
+  ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
+  ...later('ImageVolumeMountFailed', 'image volumes are not there yet'),
+  ...later('NodeAffinity NodePorts NodeName TaintToleration InvalidNodeInfo PodOSSelectorNodeLabelDoesNotMatch UnexpectedPredicateFailureType', 'the scheduling rules of a node are not checked for manifests yet'),
+]);

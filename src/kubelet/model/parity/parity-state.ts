@@ -1,0 +1,12 @@
+/** How far this agent does what upstream does with a field, an endpoint, a reason or a metric. */
+export type ParityState = 'honoured' | 'partly' | 'notYet';
+
+export interface Parity {
+  readonly state: ParityState;
+  /** For people: what is missing, or what differs. Always there unless it is simply honoured. */
+  readonly note: string;
+}
+
+export const honoured = (note = ''): Parity => ({ state: 'honoured', note });
+export const partly = (note: string): Parity => ({ state: 'partly', note });
+export const notYet = (note: string): Parity => ({ state: 'notYet', note });

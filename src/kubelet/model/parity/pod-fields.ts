@@ -1,0 +1,149 @@
+/**
+ * What the agent does with each field of a pod's spec: one row per field of each type, and a test fails for a field without a row.
+ * From this table come docs/parity.md and the findings of `unsupportedFields`. Whoever makes a field work changes its row.
+ */
+import { honoured, notYet, partly } from './parity-state.ts';
+import type { Parity } from './parity-state.ts';
+
+export interface PodFieldRow extends Parity {
+  /** What a pod that uses the field gets to hear: `reject` where running it would break it or weaken its isolation. */
+  readonly severity?: 'reject' | 'warn';
+  /** Which values ask for what is missing. Without it every value does that is not empty, zero or false. */
+  readonly when?: (value: unknown) => boolean;
+  /** The row speaks for everything below the field as well. */
+  readonly whole?: boolean;
+}
+
+export type TypeRows = Readonly<Record<string, PodFieldRow>>;
+
+const yes = (names: string, note = ''): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, honoured(note)]));
+const whole = (parity: Parity): PodFieldRow => ({ ...parity, whole: true });
+const rejected = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ ...notYet(note), whole: true, severity: 'reject', ...(when === undefined ? {} : { when }) });
+const warned = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ ...notYet(note), whole: true, severity: 'warn', ...(when === undefined ? {} : { when }) });
+const rejectedAll = (names: string, note: string): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, rejected(note)]));
+
+const scheduler = honoured('read by the scheduler, not by a kubelet');
+const windows = honoured('Windows only; no effect on Linux');
+
+const containerRows: TypeRows = {
+  ...yes('name image command args workingDir ports envFrom env resources restartPolicy restartPolicyRules volumeMounts livenessProbe readinessProbe startupProbe lifecycle'),
+  ...yes('terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty'),
+  resizePolicy: whole(notYet('containers are not resized in place')),
+  volumeDevices: rejected('block volumes are not there yet'),
+};
+
+/** By type name, in the order they are met from PodSpec. */
+export const podFieldRows: Readonly<Record<string, TypeRows>> = {
+  PodSpec: {
+    ...yes('volumes initContainers containers restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds dnsPolicy dnsConfig nodeName hostNetwork hostPID hostIPC'),
+    ...yes('shareProcessNamespace securityContext imagePullSecrets hostname subdomain hostAliases readinessGates os'),
+    ephemeralContainers: honoured('static pods may not have them, as in upstream'),
+    nodeSelector: { ...partly('pods of manifests run whatever the labels of the node are'), severity: 'warn' },
+    serviceAccountName: notYet('no tokens are given out; static pods may not name one, as in upstream'),
+    serviceAccount: notYet('no tokens are given out'),
+    automountServiceAccountToken: notYet('no tokens are given out'),
+    affinity: partly('pods of manifests run whatever their node affinity says'),
+    schedulerName: scheduler,
+    tolerations: whole(partly('the node has no taints yet')),
+    priorityClassName: honoured('resolved to a priority by the API server'),
+    priority: partly('orders starts and deletions; no pod is preempted for another yet'),
+    runtimeClassName: rejected('runtime classes are not there yet; another runtime may isolate less'),
+    enableServiceLinks: notYet('no services are known'),
+    preemptionPolicy: scheduler,
+    overhead: warned('the cgroup of the pod does not count it'),
+    topologySpreadConstraints: whole(scheduler),
+    setHostnameAsFQDN: honoured(),
+    hostUsers: rejected('user namespaces are not there yet; the pod would run in that of the host', (value) => value === false),
+    schedulingGates: whole(scheduler),
+    resourceClaims: rejected('dynamic resources are not there yet'),
+    resources: warned('resources of the whole pod are not enforced; those of its containers are'),
+    hostnameOverride: warned('the host name of the pod is used'),
+    schedulingGroup: whole(scheduler),
+  },
+  Volume: {
+    ...yes('name hostPath emptyDir configMap secret downwardAPI projected'),
+    image: rejected('image volumes are not there yet'),
+    persistentVolumeClaim: rejected('persistent volumes need an API server'),
+    ephemeral: rejected('persistent volumes need an API server'),
+    csi: rejected('CSI volumes are not there yet'),
+    gitRepo: rejected('switched off in upstream 1.36 as well'),
+    ...rejectedAll('nfs iscsi fc flexVolume', 'network and block volumes are not there yet'),
+    ...rejectedAll('gcePersistentDisk awsElasticBlockStore glusterfs rbd cinder cephfs flocker azureFile vsphereVolume quobyte azureDisk photonPersistentDisk portworxVolume scaleIO storageos', 'removed in upstream or moved to CSI'),
+  },
+  HostPathVolumeSource: yes('path type'),
+  EmptyDirVolumeSource: {
+    medium: { ...partly('"" and Memory work, HugePages do not'), severity: 'reject', when: (value) => typeof value === 'string' && value.startsWith('HugePages') },
+    sizeLimit: partly('limits Memory; on disk it is not enforced'),
+  },
+  SecretVolumeSource: yes('secretName items defaultMode optional'),
+  ConfigMapVolumeSource: yes('name items defaultMode optional'),
+  KeyToPath: yes('key path mode'),
+  DownwardAPIVolumeSource: yes('items defaultMode'),
+  DownwardAPIVolumeFile: yes('path fieldRef resourceFieldRef mode'),
+  ProjectedVolumeSource: yes('sources defaultMode'),
+  VolumeProjection: {
+    ...yes('secret downwardAPI configMap'),
+    serviceAccountToken: rejected('no tokens are given out'),
+    clusterTrustBundle: rejected('trust bundles need an API server'),
+    podCertificate: rejected('certificates of pods need an API server'),
+  },
+  SecretProjection: yes('name items optional'),
+  DownwardAPIProjection: yes('items'),
+  ConfigMapProjection: yes('name items optional'),
+  Container: containerRows,
+  EphemeralContainer: { ...containerRows, targetContainerName: honoured() },
+  ContainerPort: { ...yes('name containerPort protocol hostIP'), hostPort: partly('a second pod that asks for a port in use is not turned away yet') },
+  EnvFromSource: yes('prefix configMapRef secretRef'),
+  ConfigMapEnvSource: yes('name optional'),
+  SecretEnvSource: yes('name optional'),
+  EnvVar: yes('name value valueFrom'),
+  EnvVarSource: { ...yes('fieldRef resourceFieldRef configMapKeyRef secretKeyRef'), fileKeyRef: rejected('environment from files is not there yet') },
+  ObjectFieldSelector: yes('apiVersion fieldPath'),
+  ResourceFieldSelector: yes('containerName resource divisor'),
+  ConfigMapKeySelector: yes('name key optional'),
+  SecretKeySelector: yes('name key optional'),
+  ResourceRequirements: {
+    limits: partly('cpu, memory and hugepages; ephemeral-storage is not measured, device plugins are not there yet'),
+    requests: partly('cpu and memory; ephemeral-storage is not measured, device plugins are not there yet'),
+    claims: rejected('dynamic resources are not there yet'),
+  },
+  ContainerRestartRule: yes('action exitCodes'),
+  ContainerRestartRuleOnExitCodes: yes('operator values'),
+  VolumeMount: yes('name readOnly recursiveReadOnly mountPath subPath mountPropagation subPathExpr'),
+  Probe: {
+    ...yes('exec httpGet tcpSocket grpc initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds'),
+  },
+  ExecAction: yes('command'),
+  HTTPGetAction: yes('path port host scheme httpHeaders'),
+  HTTPHeader: yes('name value'),
+  TCPSocketAction: yes('port host'),
+  GRPCAction: yes('port service'),
+  Lifecycle: { ...yes('postStart preStop'), stopSignal: warned('the stop signal of the image is used; needs the alpha gate ContainerStopSignals') },
+  LifecycleHandler: { ...yes('exec httpGet sleep'), tcpSocket: whole(honoured('has no effect in upstream either')) },
+  SleepAction: yes('seconds'),
+  SecurityContext: {
+    ...yes('capabilities privileged seLinuxOptions runAsUser runAsGroup runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation procMount seccompProfile appArmorProfile'),
+    windowsOptions: whole(windows),
+  },
+  Capabilities: yes('add drop'),
+  SELinuxOptions: yes('user role type level'),
+  SeccompProfile: yes('type localhostProfile'),
+  AppArmorProfile: yes('type localhostProfile'),
+  PodSecurityContext: {
+    ...yes('seLinuxOptions runAsUser runAsGroup runAsNonRoot supplementalGroups supplementalGroupsPolicy fsGroup sysctls fsGroupChangePolicy seccompProfile appArmorProfile'),
+    seLinuxChangePolicy: notYet('volumes are labelled by the runtime'),
+    windowsOptions: whole(windows),
+  },
+  Sysctl: yes('name value'),
+  Affinity: {
+    nodeAffinity: { ...partly('pods of manifests run whatever their node affinity says'), severity: 'warn', whole: true },
+    podAffinity: whole(scheduler),
+    podAntiAffinity: whole(scheduler),
+  },
+  LocalObjectReference: yes('name'),
+  HostAlias: yes('ip hostnames'),
+  PodDNSConfig: yes('nameservers searches options'),
+  PodDNSConfigOption: yes('name value'),
+  PodReadinessGate: yes('conditionType'),
+  PodOS: yes('name'),
+};

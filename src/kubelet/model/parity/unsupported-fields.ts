@@ -1,0 +1,57 @@
+/** What a pod asks for that this agent does not do yet. */
+import { PodSpecSchema } from '../../../api/core/pod-spec.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { formatFieldPath } from '../../../api/schema/field-path.ts';
+import type { PathStep } from '../../../api/schema/field-path.ts';
+import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
+import { podFieldRows } from './pod-fields.ts';
+import type { PodFieldRow } from './pod-fields.ts';
+
+export interface UnsupportedField {
+  /** As in `spec.containers[0].livenessProbe.grpc`. */
+  readonly path: string;
+  readonly note: string;
+  /** `reject`: the pod must not run, because it would be broken or less isolated than asked for. `warn`: it runs, and its owner is told. */
+  readonly severity: 'reject' | 'warn';
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Empty values ask for nothing; an empty object does (`emptyDir: {}`). */
+function isUsed(value: unknown, row: PodFieldRow): boolean {
+  if (row.when !== undefined) return row.when(value);
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== false && value !== '' && value !== 0;
+}
+
+/** Pure and cheap: looks only at what is there. The order is that of the fields. */
+export function unsupportedFields(pod: Pod): UnsupportedField[] {
+  const found: UnsupportedField[] = [];
+  inspect(PodSpecSchema, pod.spec, ['spec'], found);
+  return found;
+}
+
+function inspect(schema: Schema, value: unknown, path: readonly PathStep[], found: UnsupportedField[]): void {
+  if (schema.kind === 'array' && Array.isArray(value)) {
+    for (const [index, item] of value.entries()) inspect(schema.items, item, [...path, index], found);
+  } else if (schema.kind === 'lazy') inspect(schema.get(), value, path, found);
+  else if (schema.kind === 'object' && isObject(value)) inspectObject({ schema, value, path }, found);
+}
+
+interface ObjectAt {
+  readonly schema: ObjectSchema;
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly path: readonly PathStep[];
+}
+
+function inspectObject({ schema, value, path }: ObjectAt, found: UnsupportedField[]): void {
+  const rows = podFieldRows[schema.name] ?? {};
+  for (const [name, fieldValue] of Object.entries(value)) {
+    const row = rows[name];
+    const field = schema.fields[name];
+    if (row === undefined || field === undefined) continue;
+    const at = [...path, name];
+    if (row.severity !== undefined && isUsed(fieldValue, row)) found.push({ path: formatFieldPath(at), note: row.note, severity: row.severity });
+    if (row.whole !== true) inspect(field.schema, fieldValue, at, found);
+  }
+}

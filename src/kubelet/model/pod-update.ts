@@ -1,0 +1,17 @@
+import type { Pod } from '../../api/core/pod.ts';
+
+/** Where a pod's desired state comes from; the value of the annotation kubernetes.io/config.source. */
+export type PodSource = 'file' | 'http' | 'server' | 'api';
+
+/**
+ * What changed in one source, as upstream names it.
+ * ADD: new. UPDATE: spec or metadata changed. DELETE: marked for graceful deletion (deletionTimestamp). REMOVE: gone from the source.
+ * RECONCILE: only the status changed behind our back.
+ */
+export type PodOperation = 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE';
+
+export interface PodUpdate {
+  op: PodOperation;
+  source: PodSource;
+  pods: readonly Pod[];
+}

@@ -1,0 +1,86 @@
+import type { ContainerId, PodUid, SandboxId } from './ids.ts';
+
+export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
+
+/** What the runtime says of one container. Times are wall milliseconds, 0 when the runtime gave none. */
+export interface ContainerRuntimeStatus {
+  id: ContainerId;
+  sandboxId: SandboxId;
+  /** The name in the pod spec. */
+  name: string;
+  /** CRI attempt: equals the restart count it was created with. */
+  attempt: number;
+  state: ContainerState;
+  createdAtMs: number;
+  startedAtMs: number;
+  finishedAtMs: number;
+  exitCode: number;
+  /** The runtime's reason: Completed, Error, OOMKilled, StartError, ContainerCannotRun ... */
+  reason: string;
+  message: string;
+  /** The image as the pod asked for it. */
+  image: string;
+  /** The image's identity (CRI image_ref), shown as imageID in the pod's status. */
+  imageRef: string;
+  /** Runtime-local image id, for image garbage collection. */
+  imageId: string;
+  logPath: string;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+  resources?: ContainerRuntimeResources;
+  user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
+  mounts?: readonly { containerPath: string; hostPath: string; readOnly: boolean; recursiveReadOnly?: boolean }[];
+}
+
+export interface ContainerRuntimeResources {
+  cpuPeriod: number;
+  cpuQuota: number;
+  cpuShares: number;
+  memoryLimitBytes: number;
+}
+
+/** What the runtime says of one pod sandbox. */
+export interface SandboxRuntimeStatus {
+  id: SandboxId;
+  podUid: PodUid;
+  podName: string;
+  podNamespace: string;
+  attempt: number;
+  ready: boolean;
+  createdAtMs: number;
+  /** In the runtime's order; empty for pods on the host's network. */
+  ips: readonly string[];
+  hostNetwork: boolean;
+  runtimeHandler: string;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** One pod as the runtime sees it: all sandboxes and containers, dead ones too, newest first. */
+export interface PodRuntimeStatus {
+  uid: PodUid;
+  name: string;
+  namespace: string;
+  sandboxes: readonly SandboxRuntimeStatus[];
+  containers: readonly ContainerRuntimeStatus[];
+  /** Monotonic milliseconds at which this was known to be true. */
+  observedAtMs: number;
+}
+
+export function emptyPodRuntimeStatus(pod: { uid: PodUid; name: string; namespace: string }, observedAtMs: number): PodRuntimeStatus {
+  return { ...pod, sandboxes: [], containers: [], observedAtMs };
+}
+
+/** The newest container of that name, dead or alive. */
+export function newestContainer(status: PodRuntimeStatus, name: string): ContainerRuntimeStatus | undefined {
+  return status.containers.find((container) => container.name === name);
+}
+
+export function isAlive(container: ContainerRuntimeStatus): boolean {
+  return container.state === 'running' || container.state === 'created' || container.state === 'unknown';
+}
+
+/** Whether anything of the pod still runs: a container, or a ready sandbox. */
+export function isAnythingRunning(status: PodRuntimeStatus): boolean {
+  return status.containers.some((container) => container.state === 'running') || status.sandboxes.some((sandbox) => sandbox.ready);
+}

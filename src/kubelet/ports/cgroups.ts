@@ -1,0 +1,32 @@
+/** Limits of one cgroup, in cgroup v1's terms (the adapter converts to v2). undefined leaves a value alone. */
+export interface CgroupLimits {
+  cpuShares?: number;
+  /** Microseconds per period; -1 for none. */
+  cpuQuotaUs?: number;
+  cpuPeriodUs?: number;
+  /** -1 for none. */
+  memoryBytes?: number;
+  /** -1 for none. */
+  pidsMax?: number;
+  hugetlbBytes?: Readonly<Record<string, number>>;
+  unified?: Readonly<Record<string, string>>;
+}
+
+/** The cgroup tree. Names are paths below the root, `/kubepods/burstable/pod<uid>`; the adapter knows version, driver and mounts. */
+export interface Cgroups {
+  readonly version: 1 | 2;
+  readonly driver: 'cgroupfs' | 'systemd';
+  /** What CRI wants as cgroup_parent for this name (systemd: a slice name). */
+  runtimeParent(name: string): string;
+  exists(name: string): Promise<boolean>;
+  /** Creates it with its parents, and applies the limits. */
+  ensure(name: string, limits: CgroupLimits): Promise<void>;
+  update(name: string, limits: CgroupLimits): Promise<void>;
+  /** Kills nothing: `Conflict` when processes are left in it. Gone is success. */
+  remove(name: string): Promise<void>;
+  /** Processes in it and below. */
+  processes(name: string): Promise<number[]>;
+  kill(name: string): Promise<void>;
+  /** Names of the direct children. */
+  children(name: string): Promise<string[]>;
+}

@@ -1,0 +1,53 @@
+export interface FileInfo {
+  type: 'file' | 'directory' | 'symlink' | 'socket' | 'fifo' | 'block' | 'char' | 'other';
+  sizeBytes: number;
+  mode: number;
+  modifiedMs: number;
+  inode: number;
+  device: number;
+  uid: number;
+  gid: number;
+}
+
+/**
+ * The host's file system, as far as the agent needs it. Every call may hang on a dead mount: callers on a pod's path use
+ * `withDeadline` and never hold the loop. Errors: NotFound, AlreadyExists, Conflict (directory not empty, is a mount point),
+ * Invalid (larger than the limit, a symlink where none is followed, wrong type), Unavailable (no space, read-only, I/O), Internal.
+ */
+export interface HostFiles {
+  readText(path: string, limitBytes?: number): Promise<string>;
+  readBytes(path: string, limitBytes?: number): Promise<Uint8Array>;
+  /** Reads at most `lengthBytes` from `offsetBytes`, without following a symlink in the last component. */
+  readRange(path: string, offsetBytes: number, lengthBytes: number): Promise<Uint8Array>;
+  /** Exactly this mode whatever the umask; never through a symlink in the last component (neither does appendFile). */
+  writeFile(path: string, content: string | Uint8Array, mode: number): Promise<void>;
+  /** Writes to a temporary file beside it and renames it: readers see the old or the new content, never a part. Synced to the disk first unless told that the content need not survive a power cut. */
+  writeFileAtomic(path: string, content: string | Uint8Array, mode: number, options?: { survivesPowerCut?: boolean }): Promise<void>;
+  appendFile(path: string, content: string): Promise<void>;
+  /** With its parents; exactly this mode whatever the umask. One that is there already is success and keeps its mode. */
+  makeDirectory(path: string, mode: number): Promise<void>;
+  /** Removes a file or an empty directory; what is gone is success. */
+  remove(path: string): Promise<void>;
+  /** Removes a tree without crossing a mount point or following symlinks; `Unavailable` when something is mounted below. */
+  removeTree(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  symlink(target: string, path: string): Promise<void>;
+  readLink(path: string): Promise<string>;
+  /** undefined when there is nothing; does not follow a symlink. */
+  lstat(path: string): Promise<FileInfo | undefined>;
+  /** Follows symlinks. */
+  stat(path: string): Promise<FileInfo | undefined>;
+  /** Names in a directory, sorted; empty for a missing one. */
+  list(path: string): Promise<string[]>;
+  chmod(path: string, mode: number): Promise<void>;
+  /** Of a symlink itself, not of its target; -1 leaves a number alone. */
+  chown(path: string, uid: number, gid: number): Promise<void>;
+  /** Compresses a file with gzip into `to`. */
+  gzip(from: string, to: string): Promise<void>;
+  /**
+   * Watches a file or directory (not recursive). `onChange` gets the name below it when known. `settled` tells that the content is
+   * complete (renamed into place or deleted) rather than perhaps still being written.
+   * Returns a function that stops it. When the path vanishes or watching is impossible `onLost` is called and the watch is over.
+   */
+  watch(path: string, handlers: { onChange: (name: string | undefined, settled: boolean) => void; onLost: (reason: string) => void }): () => void;
+}

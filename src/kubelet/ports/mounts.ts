@@ -1,0 +1,18 @@
+export interface MountPoint {
+  path: string;
+  fsType: string;
+  source: string;
+}
+
+/** Mounting on the host. Each operation that can hang runs in a killable child with a deadline. */
+export interface Mounts {
+  mountTmpfs(path: string, options: { sizeBytes?: number; mode?: number; noswap?: boolean }): Promise<void>;
+  bind(source: string, target: string, options: { readOnly: boolean }): Promise<void>;
+  /** Not mounted is success. */
+  unmount(path: string): Promise<void>;
+  /** From /proc/self/mountinfo, so it never touches the mounted file system. */
+  listBelow(path: string): Promise<MountPoint[]>;
+  makeRshared(path: string): Promise<void>;
+  /** Whether the kernel can keep a tmpfs out of swap. mountTmpfs with `noswap` mounts without it where it cannot. */
+  supportsTmpfsNoswap(): Promise<boolean>;
+}

@@ -1,0 +1,9 @@
+import type { Pod } from '../../api/core/pod.ts';
+
+/**
+ * Where features say what happened to a pod, in upstream's words: an event of the API, a line of the pod's timeline, a line of the log.
+ * `container` names the container concerned, which becomes the event's fieldPath.
+ */
+export interface EventRecorder {
+  event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;
+}

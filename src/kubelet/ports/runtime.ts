@@ -1,0 +1,246 @@
+import type { ContainerId, PodUid, SandboxId } from '../model/ids.ts';
+import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../model/runtime-status.ts';
+
+/** Options of one call. Deadlines follow upstream's (kubelet-behaviour.md section 5) unless given here. */
+export interface CallOptions {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+export interface RuntimeVersion {
+  name: string;
+  version: string;
+  apiVersion: string;
+}
+
+export interface RuntimeCondition {
+  ok: boolean;
+  reason: string;
+  message: string;
+}
+
+export interface RuntimeHealth {
+  runtimeReady: RuntimeCondition;
+  networkReady: RuntimeCondition;
+  handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
+  supplementalGroupsPolicy: boolean;
+}
+
+export interface Listed {
+  id: ContainerId;
+  sandboxId: SandboxId;
+  podUid: PodUid;
+  podName: string;
+  podNamespace: string;
+  name: string;
+  attempt: number;
+  state: ContainerState;
+  createdAtMs: number;
+  image: string;
+  imageRef: string;
+  imageId: string;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+}
+
+export interface ListedSandbox {
+  id: SandboxId;
+  podUid: PodUid;
+  podName: string;
+  podNamespace: string;
+  attempt: number;
+  ready: boolean;
+  createdAtMs: number;
+  runtimeHandler: string;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+}
+
+export type NamespaceMode = 'pod' | 'container' | 'node' | 'target';
+
+export interface NamespaceOptions {
+  network: NamespaceMode;
+  pid: NamespaceMode;
+  ipc: NamespaceMode;
+  /** Runtime id of the container whose PID namespace is shared, with `pid: 'target'`. */
+  targetId?: string;
+  userns?: { mode: 'node' } | { mode: 'pod'; hostId: number; length: number };
+}
+
+export interface SecurityProfile {
+  type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  localhostRef?: string;
+}
+
+export interface SelinuxOptions {
+  user: string;
+  role: string;
+  type: string;
+  level: string;
+}
+
+/** CRI LinuxContainerResources. Fields that are undefined are left to the runtime. */
+export interface LinuxResources {
+  cpuShares?: number;
+  cpuQuota?: number;
+  cpuPeriod?: number;
+  memoryLimitBytes?: number;
+  memorySwapLimitBytes?: number;
+  oomScoreAdj?: number;
+  cpusetCpus?: string;
+  cpusetMems?: string;
+  hugepageLimits?: readonly { pageSize: string; limitBytes: number }[];
+  /** cgroup v2 knobs such as memory.oom.group. */
+  unified?: Readonly<Record<string, string>>;
+}
+
+export interface PortMapping {
+  protocol: 'TCP' | 'UDP' | 'SCTP';
+  containerPort: number;
+  hostPort: number;
+  hostIp: string;
+}
+
+export interface SandboxConfig {
+  name: string;
+  namespace: string;
+  uid: PodUid;
+  attempt: number;
+  hostname: string;
+  logDirectory: string;
+  dns?: { servers: readonly string[]; searches: readonly string[]; options: readonly string[] };
+  portMappings: readonly PortMapping[];
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+  cgroupParent: string;
+  sysctls: Readonly<Record<string, string>>;
+  overhead?: LinuxResources;
+  resources?: LinuxResources;
+  security: {
+    namespaces: NamespaceOptions;
+    runAsUser?: number;
+    runAsGroup?: number;
+    supplementalGroups: readonly number[];
+    supplementalGroupsPolicy?: 'Merge' | 'Strict';
+    privileged: boolean;
+    readOnlyRootFilesystem: boolean;
+    seccomp?: SecurityProfile;
+    apparmor?: SecurityProfile;
+    selinux?: SelinuxOptions;
+  };
+}
+
+export interface Mount {
+  containerPath: string;
+  hostPath: string;
+  readOnly: boolean;
+  recursiveReadOnly?: boolean;
+  selinuxRelabel?: boolean;
+  propagation: 'private' | 'host-to-container' | 'bidirectional';
+  /** An image volume: mounted by the runtime from this image instead of from hostPath. */
+  image?: { image: string; imageRef: string; subPath?: string };
+}
+
+export interface ContainerConfig {
+  name: string;
+  attempt: number;
+  image: { image: string; userSpecifiedImage: string; runtimeHandler: string };
+  command: readonly string[];
+  args: readonly string[];
+  workingDir: string;
+  envs: readonly { key: string; value: string }[];
+  mounts: readonly Mount[];
+  devices: readonly { hostPath: string; containerPath: string; permissions: string }[];
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+  /** Relative to the sandbox's log directory. */
+  logPath: string;
+  stdin: boolean;
+  stdinOnce: boolean;
+  tty: boolean;
+  resources: LinuxResources;
+  stopSignal?: string;
+  security: {
+    capabilities?: { add: readonly string[]; drop: readonly string[] };
+    privileged: boolean;
+    namespaces: NamespaceOptions;
+    selinux?: SelinuxOptions;
+    runAsUser?: number;
+    runAsUsername?: string;
+    runAsGroup?: number;
+    readOnlyRootFilesystem: boolean;
+    supplementalGroups: readonly number[];
+    supplementalGroupsPolicy?: 'Merge' | 'Strict';
+    noNewPrivs: boolean;
+    maskedPaths: readonly string[];
+    readonlyPaths: readonly string[];
+    seccomp?: SecurityProfile;
+    apparmor?: SecurityProfile;
+  };
+}
+
+export interface ExecResult {
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  exitCode: number;
+}
+
+/**
+ * Something changed in the runtime. Only a hint: truth is read again. `atMs` is the runtime's own wall clock, for refusing stale ones.
+ * `changed` says that details of a container did, such as the reason of its exit (an OOM kill is announced on its own).
+ */
+export interface RuntimeEvent {
+  kind: 'created' | 'started' | 'stopped' | 'deleted' | 'changed';
+  /** A container's or a sandbox's id. */
+  id: string;
+  podUid?: PodUid;
+  atMs: number;
+  /** How the container's own process ended, where the event itself says so (containerd): it does before the runtime's status does. */
+  exit?: { exitCode: number; finishedAtMs: number };
+  /** The whole pod, where the runtime sends it along (CRI GetContainerEvents). */
+  pod?: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] };
+}
+
+/** How events arrive: CRI's own stream, or containerd's event service where the runtime has no CRI events (1.6). */
+export type EventSourceKind = 'cri' | 'containerd';
+
+export interface RuntimeEventSource {
+  kind: EventSourceKind;
+  /**
+   * A live stream. Calls `onEvent` for each event; resolves when `signal` aborts; rejects (`Unimplemented` when this runtime
+   * cannot, `Unavailable` when the connection broke). `onOpen` is called once the subscription is known to be in place.
+   */
+  subscribe(handlers: { onOpen: () => void; onEvent: (event: RuntimeEvent) => void }, signal: AbortSignal): Promise<void>;
+}
+
+/** What the agent needs of a container runtime. All calls reject with KubeletError; `NotFound` for what is gone. */
+export interface ContainerRuntime {
+  version(options?: CallOptions): Promise<RuntimeVersion>;
+  status(options?: CallOptions): Promise<RuntimeHealth>;
+  /** The cgroup driver the runtime uses; `Unimplemented` from runtimes before CRI RuntimeConfig. */
+  cgroupDriver(options?: CallOptions): Promise<'systemd' | 'cgroupfs'>;
+  updatePodCidr(podCidr: string, options?: CallOptions): Promise<void>;
+
+  listSandboxes(filter?: { podUid?: PodUid }, options?: CallOptions): Promise<ListedSandbox[]>;
+  sandboxStatus(id: SandboxId, options?: CallOptions): Promise<SandboxRuntimeStatus>;
+  runSandbox(config: SandboxConfig, runtimeHandler: string, options?: CallOptions): Promise<SandboxId>;
+  stopSandbox(id: SandboxId, options?: CallOptions): Promise<void>;
+  removeSandbox(id: SandboxId, options?: CallOptions): Promise<void>;
+
+  listContainers(filter?: { podUid?: PodUid }, options?: CallOptions): Promise<Listed[]>;
+  containerStatus(id: ContainerId, options?: CallOptions): Promise<ContainerRuntimeStatus>;
+  createContainer(sandbox: SandboxId, config: ContainerConfig, sandboxConfig: SandboxConfig, options?: CallOptions): Promise<ContainerId>;
+  startContainer(id: ContainerId, options?: CallOptions): Promise<void>;
+  /** Sends the stop signal, then kills after `graceMs` (rounded up to whole seconds by CRI). */
+  stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void>;
+  removeContainer(id: ContainerId, options?: CallOptions): Promise<void>;
+  updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void>;
+  reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void>;
+
+  /** Runs a command to its end. `timeoutMs` 0 means no limit; a run over its limit rejects with kind Timeout. */
+  execSync(id: ContainerId, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult>;
+  /** Each resolves to the URL of the runtime's streaming server. */
+  execUrl(request: { id: ContainerId; command: readonly string[]; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string>;
+  attachUrl(request: { id: ContainerId; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string>;
+  portForwardUrl(sandbox: SandboxId, ports: readonly number[], options?: CallOptions): Promise<string>;
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { errorKind } from '../../../base/errors.ts';
+import type { Cgroups } from '../cgroups.ts';
+
+export interface CgroupsUnderTest {
+  cgroups: Cgroups;
+  /** A name below which the test may do as it likes. */
+  base: string;
+  /** Puts a process that does nothing into the group; resolves to its pid. */
+  addProcess: (name: string) => Promise<number>;
+  /** Resolves when killed processes have left. */
+  settle: () => Promise<void>;
+  end: () => Promise<void>;
+}
+
+/** What every Cgroups promises (cgroupfs driver); run on the fake, on a model of v2, and on the kernel. */
+export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTest>): void {
+  const contract = (sentence: string, body: (subject: CgroupsUnderTest) => Promise<void>): void => {
+    test(sentence, async () => {
+      const subject = await make();
+      try {
+        await body(subject);
+      } finally {
+        await subject.end();
+      }
+    });
+  };
+  describe(`Cgroups contract: ${name}`, () => {
+    contract('a group is made with its parents, seen, listed, and removed with its children', async ({ cgroups, base }) => {
+      assert.equal(await cgroups.exists(`${base}/a/b`), false);
+      await cgroups.ensure(`${base}/a/b`, { cpuShares: 512, pidsMax: 100 });
+      await cgroups.ensure(`${base}/a/b`, { cpuShares: 256 });
+      await cgroups.ensure(`${base}/c`, {});
+      assert.deepEqual([await cgroups.exists(`${base}/a/b`), await cgroups.children(base), await cgroups.children(`${base}/none`)], [true, ['a', 'c'], []]);
+      await cgroups.remove(`${base}/a`);
+      await cgroups.remove(`${base}/a`);
+      assert.deepEqual([await cgroups.exists(`${base}/a/b`), await cgroups.children(base)], [false, ['c']]);
+    });
+    contract('limits of a missing group are NotFound, of one that is there are taken', async ({ cgroups, base }) => {
+      await assert.rejects(cgroups.update(`${base}/none`, { cpuShares: 2 }), (error) => errorKind(error) === 'NotFound');
+      await cgroups.ensure(`${base}/a`, { cpuShares: 1024, cpuPeriodUs: 100_000, cpuQuotaUs: 50_000, memoryBytes: 64 * 2 ** 20, pidsMax: 50 });
+      await cgroups.update(`${base}/a`, { cpuShares: 2, cpuPeriodUs: 10_000, cpuQuotaUs: -1, memoryBytes: -1, pidsMax: -1 });
+    });
+    contract('processes below are found and killed; only an empty group is removed', async ({ cgroups, base, addProcess, settle }) => {
+      await cgroups.ensure(`${base}/a/b`, {});
+      const pid = await addProcess(`${base}/a/b`);
+      assert.deepEqual([await cgroups.processes(`${base}/a`), await cgroups.processes(`${base}/none`)], [[pid], []]);
+      await assert.rejects(cgroups.remove(`${base}/a`), (error) => errorKind(error) === 'Conflict');
+      await cgroups.kill(`${base}/a`);
+      await settle();
+      assert.deepEqual(await cgroups.processes(`${base}/a`), []);
+      await cgroups.remove(`${base}/a`);
+      await cgroups.kill(`${base}/a`);
+    });
+  });
+}

@@ -1,0 +1,107 @@
+import { KubeletError } from '../../../base/errors.ts';
+import type { FileInfo } from '../host-files.ts';
+
+/** One inode of the in-memory file system. */
+export interface FakeNode {
+  type: FileInfo['type'];
+  inode: number;
+  device: number;
+  mode: number;
+  uid: number;
+  gid: number;
+  modifiedMs: number;
+  content: Uint8Array;
+  /** Of a symlink. */
+  target: string;
+  /** Of a directory. */
+  entries: Map<string, FakeNode>;
+  /** What is mounted over this node, the topmost last. */
+  covers: FakeNode[];
+}
+
+export interface Found {
+  parent: FakeNode;
+  /** The name in `parent`; empty for the root. */
+  name: string;
+  node: FakeNode | undefined;
+}
+
+const LONGEST_SYMLINK_CHAIN = 40;
+
+/** The tree below the fake file system: path resolution with symlinks and mounts, no faults, no watching. */
+export class FakeFileTree {
+  readonly root: FakeNode;
+  #inodes = 1;
+  #devices = 1;
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.root = this.newNode('directory', 0o755, this.newDevice());
+  }
+
+  newDevice(): number {
+    return this.#devices++;
+  }
+
+  newNode(type: FileInfo['type'], mode: number, device: number): FakeNode {
+    return { type, inode: this.#inodes++, device, mode, uid: 0, gid: 0, modifiedMs: this.#nowMs(), content: new Uint8Array(), target: '', entries: new Map(), covers: [] };
+  }
+
+  /** Walks to `path`. A missing or non-directory component on the way is `NotFound`. */
+  find(path: string, followLast: boolean, hops = 0): Found {
+    if (!path.startsWith('/')) throw new KubeletError('Invalid', `${path}: not an absolute path`);
+    const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+    const trail: FakeNode[] = [topOf(this.root)];
+    let found: Found = { parent: this.root, name: '', node: topOf(this.root) };
+    for (const [index, part] of parts.entries()) {
+      const last = index === parts.length - 1;
+      const parent = trail.at(-1) as FakeNode;
+      if (parent.type !== 'directory') throw new KubeletError('NotFound', `${path}: not a directory on the way`);
+      if (part === '..') {
+        if (trail.length > 1) trail.pop();
+        found = { parent: trail.at(-2) ?? this.root, name: '', node: trail.at(-1) };
+        continue;
+      }
+      const entry = parent.entries.get(part);
+      const node = entry === undefined ? undefined : topOf(entry);
+      if (node?.type === 'symlink' && (!last || followLast)) {
+        if (hops >= LONGEST_SYMLINK_CHAIN) throw new KubeletError('Invalid', `${path}: too many symbolic links`);
+        const rest = parts.slice(index + 1).join('/');
+        const base = node.target.startsWith('/') ? node.target : `/${parts.slice(0, index).join('/')}/${node.target}`;
+        return this.find(rest === '' ? base : `${base}/${rest}`, followLast, hops + 1);
+      }
+      if (node === undefined && !last) throw new KubeletError('NotFound', `${path}: no such file or directory`);
+      found = { parent, name: part, node };
+      if (node !== undefined) trail.push(node);
+    }
+    return found;
+  }
+
+  existing(path: string, followLast: boolean): FakeNode {
+    const { node } = this.find(path, followLast);
+    if (node === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
+    return node;
+  }
+
+  /** The node itself, not what is mounted over it. */
+  uncovered(path: string): FakeNode {
+    const { parent, name, node } = this.find(path, true);
+    const bare = name === '' ? this.root : parent.entries.get(name);
+    if (node === undefined || bare === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
+    return bare;
+  }
+}
+
+export function topOf(node: FakeNode): FakeNode {
+  return node.covers.at(-1) ?? node;
+}
+
+export function hasMountBelow(node: FakeNode): boolean {
+  return [...node.entries.values()].some((entry) => entry.covers.length > 0 || hasMountBelow(entry));
+}
+
+export function infoOf(node: FakeNode): FileInfo {
+  const { type, mode, modifiedMs, inode, device, uid, gid } = node;
+  return { type, sizeBytes: type === 'symlink' ? node.target.length : node.content.length, mode, modifiedMs, inode, device, uid, gid };
+}

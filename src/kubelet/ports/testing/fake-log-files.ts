@@ -1,0 +1,37 @@
+import { KubeletError } from '../../../base/errors.ts';
+import type { LogFile, LogFiles } from '../log-files.ts';
+import type { FakeNode } from './fake-file-tree.ts';
+import type { FakeHostFiles } from './fake-host-files.ts';
+
+/** Open files over a fake file system: a reader keeps its inode when the name moves on. */
+export class FakeLogFiles implements LogFiles {
+  /** Files open now: a leak check. */
+  openCount = 0;
+  readonly #files: FakeHostFiles;
+
+  constructor(files: FakeHostFiles) {
+    this.#files = files;
+  }
+
+  async open(path: string, beneath: string): Promise<LogFile> {
+    if (!path.startsWith(`${beneath}/`)) throw new KubeletError('Invalid', `${path}: not below ${beneath}`);
+    let below = beneath;
+    let node: FakeNode | undefined;
+    for (const part of path.slice(beneath.length + 1).split('/')) {
+      below = `${below}/${part}`;
+      node = this.#files.tree.existing(below, false);
+      if (node.type === 'symlink') throw new KubeletError('Invalid', `${below}: is a symbolic link`);
+    }
+    if (node?.type !== 'file') throw new KubeletError('Invalid', `${path}: is not a regular file`);
+    const opened = node;
+    this.openCount++;
+    return {
+      inode: opened.inode,
+      sizeBytes: async () => opened.content.length,
+      read: async (offsetBytes, lengthBytes) => opened.content.slice(offsetBytes, offsetBytes + lengthBytes),
+      close: async () => {
+        this.openCount--;
+      },
+    };
+  }
+}

@@ -1,0 +1,108 @@
+import path from 'node:path/posix';
+import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { MountPoint, Mounts } from '../mounts.ts';
+import { topOf, type FakeNode } from './fake-file-tree.ts';
+import { isAtOrBelow, type FakeHostFiles } from './fake-host-files.ts';
+
+type MountOperation = 'mountTmpfs' | 'bind' | 'unmount';
+export interface FakeMount extends MountPoint {
+  options: { sizeBytes?: number; mode?: number; noswap?: boolean; readOnly?: boolean };
+  propagation: 'private' | 'rshared';
+}
+
+/** Mounts over a fake file system: what is mounted really covers the directory and is another device. */
+export class FakeMounts implements Mounts {
+  /** In order of mounting. */
+  readonly mounted: FakeMount[] = [];
+  noswapSupported = true;
+  readonly #files: FakeHostFiles;
+  readonly #faults: { op: MountOperation | '*'; below: string; times: number; act: () => Promise<void> | void }[] = [];
+
+  constructor(files: FakeHostFiles) {
+    this.#files = files;
+  }
+
+  /** Fails the next `times` calls of `op` at or below `below`. */
+  fail(op: MountOperation | '*', fault: { below: string; kind: ErrorKind; message?: string; times?: number }): void {
+    this.#faults.push({
+      op,
+      below: fault.below,
+      times: fault.times ?? Number.POSITIVE_INFINITY,
+      act: () => {
+        throw new KubeletError(fault.kind, `${op} ${fault.below}: ${fault.message ?? 'scripted failure'}`);
+      },
+    });
+  }
+
+  /** Calls at or below `below` wait until the returned function is called. */
+  hang(op: MountOperation | '*', below: string): () => void {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const fault = { op, below, times: Number.POSITIVE_INFINITY, act: () => released };
+    this.#faults.push(fault);
+    return () => {
+      fault.times = 0;
+      release();
+    };
+  }
+
+  /** Something foreign is mounted here, as by an operator: a file system with its own content. */
+  seedMount(target: string, fsType: string, source: string): void {
+    this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));
+    this.mounted.push({ path: target, fsType, source, options: {}, propagation: 'private' });
+  }
+
+  async mountTmpfs(target: string, options: { sizeBytes?: number; mode?: number; noswap?: boolean }): Promise<void> {
+    await this.#enter('mountTmpfs', target);
+    this.#cover(target, this.#files.tree.newNode('directory', options.mode ?? 0o1777, this.#files.tree.newDevice()));
+    this.mounted.push({ path: path.normalize(target), fsType: 'tmpfs', source: 'tmpfs', options, propagation: 'private' });
+  }
+
+  async bind(source: string, target: string, options: { readOnly: boolean }): Promise<void> {
+    await this.#enter('bind', target);
+    this.#cover(target, this.#files.tree.existing(source, true));
+    this.mounted.push({ path: path.normalize(target), fsType: 'bind', source, options, propagation: 'private' });
+  }
+
+  async unmount(target: string): Promise<void> {
+    await this.#enter('unmount', target);
+    const index = this.mounted.findLastIndex((mount) => mount.path === path.normalize(target));
+    if (index < 0) return;
+    if (this.mounted.some((mount) => mount.path !== target && isAtOrBelow(mount.path, target))) throw new KubeletError('Conflict', `${target}: target is busy`);
+    this.mounted.splice(index, 1);
+    this.#bare(target).covers.pop();
+  }
+
+  async listBelow(target: string): Promise<MountPoint[]> {
+    return this.mounted.filter((mount) => isAtOrBelow(mount.path, path.normalize(target))).map(({ path: at, fsType, source }) => ({ path: at, fsType, source }));
+  }
+
+  async makeRshared(target: string): Promise<void> {
+    await this.#enter('bind', target);
+    for (const mount of this.mounted) if (mount.path === target) mount.propagation = 'rshared';
+  }
+
+  async supportsTmpfsNoswap(): Promise<boolean> {
+    return this.noswapSupported;
+  }
+
+  #bare(target: string): FakeNode {
+    return this.#files.tree.uncovered(target);
+  }
+
+  #cover(target: string, node: FakeNode): void {
+    const bare = this.#bare(target);
+    if (topOf(bare).type === 'directory' && node.type !== 'directory') throw new KubeletError('Invalid', `${target}: is a directory`);
+    bare.covers.push(node);
+  }
+
+  async #enter(op: MountOperation, target: string): Promise<void> {
+    for (const fault of this.#faults) {
+      if ((fault.op !== '*' && fault.op !== op) || fault.times <= 0 || !isAtOrBelow(target, fault.below)) continue;
+      fault.times--;
+      await fault.act();
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import type { Timer } from '../../../base/clock.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { CallOptions } from '../runtime.ts';
+import type { JournalEntry } from './fake-runtime-journal.ts';
+import type { FakeNode, Inflight } from './fake-runtime-node.ts';
+import { defaultLimitMs, type CallTarget, type FakeOp } from './fake-runtime-script.ts';
+
+export interface Work<T> {
+  /** At the call's arrival; may throw. */
+  begin?: () => void;
+  /** At the end of the latency: takes effect and answers. */
+  commit: () => T | Promise<T>;
+  /** Undoes `begin` when the effect never comes. */
+  rollback?: () => void;
+  /** On top of the latency's own table. */
+  limitMs?: number;
+}
+
+export interface CallContext {
+  node: FakeNode;
+  mine: Set<{ abandon: () => void }>;
+  op: FakeOp;
+  target: CallTarget;
+  entry: JournalEntry | undefined;
+}
+
+export interface CallPlan<T> {
+  options: CallOptions | undefined;
+  work: Work<T>;
+  latencyMs: number;
+  fault: ReturnType<FakeNode['faults']['take']>;
+  begun: boolean;
+  /** The effect has happened and its answer is under way. */
+  answer: Promise<T> | undefined;
+}
+
+/** A call that takes time. It settles once: by its answer, its caller's abort or deadline, a fault, or the runtime's going down. */
+export class PendingCall<T> implements Inflight {
+  readonly promise: Promise<T>;
+  readonly #context: CallContext;
+  readonly #plan: CallPlan<T>;
+  #resolve!: (answer: T) => void;
+  #reject!: (error: KubeletError) => void;
+  #settled = false;
+  #effect: Timer | undefined;
+  #deadline: Timer | undefined;
+  readonly #onAbort = (): void => this.#giveUp(new KubeletError('Aborted', `${this.#context.op} was cancelled`, { op: this.#context.op }));
+
+  constructor(context: CallContext, plan: CallPlan<T>) {
+    this.#context = context;
+    this.#plan = plan;
+    this.promise = new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    context.node.inflight.add(this);
+    context.mine.add(this);
+    plan.options?.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#start();
+  }
+
+  cutOff(error: KubeletError): void {
+    this.#giveUp(error);
+  }
+
+  /** The caller is dead: nobody hears the end. */
+  abandon(): void {
+    this.#giveUp(undefined);
+  }
+
+  #start(): void {
+    const { node } = this.#context;
+    const { fault, answer, latencyMs, work, options } = this.#plan;
+    const limitMs = options?.timeoutMs ?? work.limitMs ?? defaultLimitMs(this.#context.op);
+    // A deadline costs a timer, so only calls that may reach it get one.
+    const mayBeLong = answer !== undefined || fault?.kind === 'hang' || fault?.kind === 'delay' || this.#context.op === 'stopContainer' || this.#context.op === 'execSync' || limitMs <= latencyMs * 2;
+    if (mayBeLong && limitMs > 0 && Number.isFinite(limitMs)) {
+      this.#deadline = node.clock.setTimer(limitMs, () => this.#giveUp(new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', { op: this.#context.op })));
+    }
+    if (answer !== undefined) {
+      this.#follow(answer);
+      return;
+    }
+    if (fault?.kind === 'hang') return;
+    if (fault?.kind === 'staleRead') {
+      const stale = this.#attempt();
+      stale.catch(() => undefined);
+      this.#effect = node.clock.setTimer(latencyMs + fault.ms, () => this.#follow(stale));
+      return;
+    }
+    const delayMs = latencyMs + (fault?.kind === 'delay' ? fault.ms : 0);
+    this.#effect = node.clock.setTimer(delayMs, () => this.#arrive());
+  }
+
+  #arrive(): void {
+    const { fault } = this.#plan;
+    this.#effect = undefined;
+    const { op, node } = this.#context;
+    if (fault?.kind === 'fail') {
+      this.#settle(new KubeletError(fault.errorKind, fault.message, { op }));
+      return;
+    }
+    if (fault?.kind === 'lateSuccess') {
+      if (fault.effectAfterMs > 0) node.clock.setTimer(fault.effectAfterMs, () => void this.#attempt().catch(() => undefined));
+      else void this.#attempt().catch(() => undefined);
+      this.#settle(new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', { op }));
+      return;
+    }
+    this.#follow(this.#attempt());
+  }
+
+  async #attempt(): Promise<T> {
+    try {
+      return await this.#plan.work.commit();
+    } catch (error) {
+      this.#plan.work.rollback?.();
+      throw error;
+    }
+  }
+
+  #follow(answer: Promise<T>): void {
+    answer.then(
+      (value) => this.#settle(undefined, value),
+      (error: unknown) => this.#settle(error as KubeletError),
+    );
+  }
+
+  /** The caller goes away before the end: the effect is taken back, or comes all the same. */
+  #giveUp(error: KubeletError | undefined): void {
+    if (this.#settled) return;
+    const { node } = this.#context;
+    const { fault, work, begun } = this.#plan;
+    const effectPending = this.#effect !== undefined;
+    if ((effectPending || fault?.kind === 'hang') && begun && fault?.kind !== 'lateSuccess') {
+      const comesTrue = effectPending && node.random.next() < (node.options.abandonedTakesEffect ?? 0);
+      if (fault?.kind === 'hang' && fault.keepsNameMs > 0) node.clock.setTimer(fault.keepsNameMs, () => work.rollback?.());
+      else if (comesTrue) node.clock.setTimer(node.latencyOf(this.#context.op), () => void this.#attempt().catch(() => undefined));
+      else work.rollback?.();
+      this.#effect?.cancel();
+    }
+    this.#settle(error ?? 'nobody');
+  }
+
+  #settle(error: KubeletError | 'nobody' | undefined, value?: T): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#deadline?.cancel();
+    this.#context.node.inflight.delete(this);
+    this.#context.mine.delete(this);
+    this.#plan.options?.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#context.entry !== undefined) this.#context.entry.outcome = error === undefined ? 'ok' : String(error);
+    if (error === undefined) this.#resolve(value as T);
+    else if (error !== 'nobody') this.#reject(error);
+  }
+}

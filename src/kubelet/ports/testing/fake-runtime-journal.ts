@@ -1,0 +1,57 @@
+import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
+
+/** One write call, from its arrival to its end. `outcome` is empty while it is under way. */
+export interface JournalEntry {
+  atMs: number;
+  /** Which client called: tells the agent before a restart from the one after it. */
+  actor: string;
+  op: FakeOp;
+  target: CallTarget;
+  outcome: '' | 'ok' | string;
+}
+
+/** What happened to a container's process, and through whom: an actor's name, `self` (it exited), or `outside` (a fault of the test). */
+export interface ProcessEntry {
+  atMs: number;
+  what: 'started' | 'exited';
+  by: string;
+  podUid: string;
+  name: string;
+  attempt: number;
+  id: string;
+  exitCode: number;
+}
+
+/** The record that simulations check invariants against. Bounded: the oldest half goes when it is full. */
+export class RuntimeJournal {
+  writes: JournalEntry[] = [];
+  processes: ProcessEntry[] = [];
+  /** Broken invariants in words; a healthy run leaves this empty. */
+  readonly violations: string[] = [];
+  readonly callCounts = new Map<FakeOp, number>();
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  count(op: FakeOp): void {
+    this.callCounts.set(op, (this.callCounts.get(op) ?? 0) + 1);
+  }
+
+  write(entry: JournalEntry): void {
+    if (this.writes.length >= this.#limit) this.writes = this.writes.slice(this.#limit >> 1);
+    this.writes.push(entry);
+  }
+
+  process(entry: ProcessEntry): void {
+    if (this.processes.length >= this.#limit) this.processes = this.processes.slice(this.#limit >> 1);
+    this.processes.push(entry);
+  }
+
+  clear(): void {
+    this.writes = [];
+    this.processes = [];
+    this.callCounts.clear();
+  }
+}

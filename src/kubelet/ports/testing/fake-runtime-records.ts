@@ -1,0 +1,147 @@
+import type { Timer } from '../../../base/clock.ts';
+import { runtimeLabels } from '../../../api/annotations.ts';
+import { containerId, podUid, sandboxId } from '../../model/ids.ts';
+import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { ContainerConfig, LinuxResources, Listed, ListedSandbox, SandboxConfig } from '../runtime.ts';
+import type { ContainerScript } from './fake-runtime-script.ts';
+
+/** One sandbox in the fake. Snapshots are made once per change, so that listing costs nothing per item. */
+export interface SandboxRecord {
+  id: string;
+  config: SandboxConfig;
+  runtimeHandler: string;
+  ready: boolean;
+  createdAtMs: number;
+  ip: string;
+  readonly containers: Set<ContainerRecord>;
+  listed: ListedSandbox | undefined;
+  status: SandboxRuntimeStatus | undefined;
+}
+
+export interface ContainerRecord {
+  id: string;
+  sandbox: SandboxRecord;
+  config: ContainerConfig;
+  resources: LinuxResources;
+  script: ContainerScript;
+  state: ContainerState;
+  createdAtMs: number;
+  startedAtMs: number;
+  finishedAtMs: number;
+  exitCode: number;
+  reason: string;
+  message: string;
+  imageRef: string;
+  /** The process is gone, whether or not `state` shows it yet. */
+  dead: boolean;
+  /** Who asked for the stop under way. */
+  stoppedBy: string | undefined;
+  exitTimer: Timer | undefined;
+  killTimer: Timer | undefined;
+  exitWaiters: (() => void)[];
+  listed: Listed | undefined;
+  status: ContainerRuntimeStatus | undefined;
+}
+
+export function sandboxUid(sandbox: SandboxRecord): string {
+  return sandbox.config.uid;
+}
+
+/** The names containerd reserves (upstream: containerd internal/cri/server/helpers.go). */
+export function sandboxName(config: SandboxConfig): string {
+  return [config.name, config.namespace, config.uid, config.attempt].join('_');
+}
+
+export function containerName(config: ContainerConfig, sandbox: SandboxConfig): string {
+  return [config.name, sandbox.name, sandbox.namespace, sandbox.uid, config.attempt].join('_');
+}
+
+export function listedSandbox(record: SandboxRecord): ListedSandbox {
+  const { config } = record;
+  record.listed ??= {
+    id: sandboxId(record.id),
+    podUid: config.uid,
+    podName: config.name,
+    podNamespace: config.namespace,
+    attempt: config.attempt,
+    ready: record.ready,
+    createdAtMs: record.createdAtMs,
+    runtimeHandler: record.runtimeHandler,
+    labels: config.labels,
+    annotations: config.annotations,
+  };
+  return record.listed;
+}
+
+export function sandboxStatus(record: SandboxRecord): SandboxRuntimeStatus {
+  const { config } = record;
+  const hostNetwork = config.security.namespaces.network === 'node';
+  record.status ??= {
+    id: sandboxId(record.id),
+    podUid: config.uid,
+    podName: config.name,
+    podNamespace: config.namespace,
+    attempt: config.attempt,
+    ready: record.ready,
+    createdAtMs: record.createdAtMs,
+    ips: hostNetwork || !record.ready ? [] : [record.ip],
+    hostNetwork,
+    runtimeHandler: record.runtimeHandler,
+    labels: config.labels,
+    annotations: config.annotations,
+  };
+  return record.status;
+}
+
+/** As the real adapter does it, a container belongs to the pod its labels name; without them, to none. */
+export function listedContainer(record: ContainerRecord): Listed {
+  const { config } = record;
+  record.listed ??= {
+    id: containerId(record.id),
+    sandboxId: sandboxId(record.sandbox.id),
+    podUid: podUid(config.labels[runtimeLabels.podUid] ?? ''),
+    podName: config.labels[runtimeLabels.podName] ?? '',
+    podNamespace: config.labels[runtimeLabels.podNamespace] ?? '',
+    name: config.labels[runtimeLabels.containerName] ?? config.name,
+    attempt: config.attempt,
+    state: record.state,
+    createdAtMs: record.createdAtMs,
+    image: config.image.userSpecifiedImage || config.image.image,
+    imageRef: record.imageRef,
+    imageId: record.imageRef,
+    labels: config.labels,
+    annotations: config.annotations,
+  };
+  return record.listed;
+}
+
+export function containerStatus(record: ContainerRecord): ContainerRuntimeStatus {
+  const { config, sandbox, resources } = record;
+  record.status ??= {
+    id: containerId(record.id),
+    sandboxId: sandboxId(sandbox.id),
+    name: config.labels[runtimeLabels.containerName] ?? config.name,
+    attempt: config.attempt,
+    state: record.state,
+    createdAtMs: record.createdAtMs,
+    startedAtMs: record.startedAtMs,
+    finishedAtMs: record.state === 'exited' ? record.finishedAtMs : 0,
+    exitCode: record.state === 'exited' ? record.exitCode : 0,
+    reason: record.state === 'exited' ? record.reason : '',
+    message: record.state === 'exited' ? record.message : '',
+    image: config.image.userSpecifiedImage || config.image.image,
+    imageRef: record.imageRef,
+    imageId: record.imageRef,
+    logPath: `${sandbox.config.logDirectory}/${config.logPath}`,
+    labels: config.labels,
+    annotations: config.annotations,
+    resources: {
+      cpuPeriod: resources.cpuPeriod ?? 0,
+      cpuQuota: resources.cpuQuota ?? 0,
+      cpuShares: resources.cpuShares ?? 0,
+      memoryLimitBytes: resources.memoryLimitBytes ?? 0,
+    },
+    mounts: config.mounts.map((mount) => ({ containerPath: mount.containerPath, hostPath: mount.hostPath, readOnly: mount.readOnly })),
+  };
+  return record.status;
+}

@@ -1,0 +1,128 @@
+import type { ErrorKind } from '../../../base/errors.ts';
+
+/** What an exec in a fake container comes to. */
+export interface ExecScriptResult {
+  exitCode?: number;
+  stdout?: string;
+  stderr?: string;
+  /** How long the command runs, in milliseconds; `Infinity` hangs until the caller's limit. */
+  afterMs?: number;
+}
+
+export interface ContainerIdentity {
+  podUid: string;
+  podName: string;
+  podNamespace: string;
+  name: string;
+  attempt: number;
+  image: string;
+  /** Command and arguments. */
+  command: readonly string[];
+}
+
+/** How the process in a container behaves. */
+export interface ContainerScript {
+  /** Exits by itself that long after its start; absent: runs until stopped. */
+  exitAfterMs?: number;
+  /** Exit code of an exit by itself; 0 unless given. */
+  exitCode?: number;
+  /** The exit by itself is an OOM kill (137, reason OOMKilled). */
+  oomKilled?: boolean;
+  /** Exit code after SIGTERM; 143 unless given. */
+  termExitCode?: number;
+  /** From SIGTERM to the exit; 5 ms unless given. Longer than the grace period leads to SIGKILL. */
+  stopMs?: number;
+  ignoresTerm?: boolean;
+  /** StartContainer fails with this message and the container ends with 128, StartError. */
+  failStart?: string;
+  /** Serves (see FakeRuntime.isServing) and lets default execs succeed only that long after its start. */
+  readyAfterMs?: number;
+  exec?: (command: readonly string[], sinceStartMs: number) => ExecScriptResult;
+}
+
+export type ContainerScriptSource = ContainerScript | ((container: ContainerIdentity) => ContainerScript);
+
+/** Everything the fake can be asked to do; the names are those of the ports' methods. */
+export type FakeOp =
+  | 'version' | 'status' | 'cgroupDriver' | 'updatePodCidr'
+  | 'listSandboxes' | 'sandboxStatus' | 'runSandbox' | 'stopSandbox' | 'removeSandbox'
+  | 'listContainers' | 'containerStatus' | 'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
+  | 'updateContainerResources' | 'reopenContainerLog' | 'execSync' | 'execUrl' | 'attachUrl' | 'portForwardUrl'
+  | 'listImages' | 'imageStatus' | 'pullImage' | 'removeImage' | 'imageFsInfo';
+
+export const WRITE_OPS: ReadonlySet<FakeOp> = new Set<FakeOp>([
+  'updatePodCidr', 'runSandbox', 'stopSandbox', 'removeSandbox', 'createContainer', 'startContainer', 'stopContainer', 'removeContainer',
+  'updateContainerResources', 'pullImage', 'removeImage',
+]);
+
+/** Virtual milliseconds per call; what is not named takes no time (and costs no timer). Measured on containerd 1.6 where it says so. */
+export type Latencies = Partial<Record<FakeOp, number>>;
+export const DEFAULT_LATENCIES: Latencies = { runSandbox: 200, stopSandbox: 60, removeSandbox: 20, createContainer: 30, startContainer: 60, removeContainer: 20, pullImage: 500 };
+
+/** Client deadlines by operation when a call brings none (upstream: cri-client); 0 means none. */
+export function defaultLimitMs(op: FakeOp): number {
+  if (op === 'pullImage') return 0;
+  return op === 'runSandbox' ? 240_000 : 120_000;
+}
+
+/** What a call is about; as much of it as is known. Fault rules match on it and the journal shows it. */
+export interface CallTarget {
+  podUid?: string;
+  /** Container name in the pod. */
+  container?: string;
+  attempt?: number;
+  /** Container or sandbox id. */
+  id?: string;
+  image?: string;
+}
+
+export interface FaultScope {
+  /** How many calls it hits; without end if left out. */
+  times?: number;
+  /** Which calls it hits; all of the operation if left out. */
+  match?: (target: CallTarget) => boolean;
+}
+
+export type Fault =
+  | { kind: 'fail'; errorKind: ErrorKind; message: string }
+  /** Never completes and has no effect; ends with the caller's abort or deadline. */
+  | { kind: 'hang'; keepsNameMs: number }
+  /** Takes effect, and the caller sees a Timeout; `effectAfterMs` puts the effect that long after the caller gave up. */
+  | { kind: 'lateSuccess'; effectAfterMs: number }
+  | { kind: 'delay'; ms: number }
+  /** Reads the truth when called and delivers it `ms` later. */
+  | { kind: 'staleRead'; ms: number };
+
+interface FaultRule {
+  op: FakeOp;
+  fault: Fault;
+  left: number;
+  match: (target: CallTarget) => boolean;
+}
+
+/** Scripted faults, taken in the order they were scripted. */
+export class FaultBook {
+  #rules: FaultRule[] = [];
+
+  /** Returns a function that lifts the fault. */
+  add(op: FakeOp, fault: Fault, scope: FaultScope): () => void {
+    const rule: FaultRule = { op, fault, left: scope.times ?? Infinity, match: scope.match ?? ((): boolean => true) };
+    this.#rules.push(rule);
+    return () => {
+      this.#rules = this.#rules.filter((other) => other !== rule);
+    };
+  }
+
+  clear(): void {
+    this.#rules = [];
+  }
+
+  take(op: FakeOp, target: CallTarget): Fault | undefined {
+    if (this.#rules.length === 0) return undefined;
+    const rule = this.#rules.find((candidate) => candidate.op === op && candidate.match(target));
+    if (rule === undefined) return undefined;
+    rule.left--;
+    if (rule.left <= 0) this.#rules = this.#rules.filter((other) => other !== rule);
+    return rule.fault;
+  }
+}

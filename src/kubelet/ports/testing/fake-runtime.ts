@@ -1,0 +1,155 @@
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { Image } from '../images.ts';
+import type { RuntimeCondition } from '../runtime.ts';
+import { FakeRuntimeClient } from './fake-runtime-client.ts';
+import type { FakeEventHub } from './fake-runtime-events.ts';
+import type { RuntimeJournal } from './fake-runtime-journal.ts';
+import { FakeNode, type FakeRuntimeOptions } from './fake-runtime-node.ts';
+import type { ContainerRecord, SandboxRecord } from './fake-runtime-records.ts';
+import type { ContainerIdentity, ContainerScriptSource, FakeOp, FaultScope } from './fake-runtime-script.ts';
+
+export type { FakeRuntimeOptions };
+
+/**
+ * A stateful container runtime in memory, on a fake clock: containerd's rules as the agent can observe them, scripts for what containers do,
+ * and scripted faults. The object itself is the client of actor `agent`; `client(actor)` makes more, each of which can be killed.
+ */
+export class FakeRuntime extends FakeRuntimeClient {
+  constructor(options: FakeRuntimeOptions) {
+    super(new FakeNode(options), 'agent');
+  }
+
+  client(actor: string): FakeRuntimeClient {
+    return new FakeRuntimeClient(this.node, actor);
+  }
+
+  get journal(): RuntimeJournal {
+    return this.node.journal;
+  }
+
+  /** Stream faults: drop, delay, duplicate, reorder, disconnect, unsupported. */
+  get events(): FakeEventHub {
+    return this.node.hub;
+  }
+
+  // ---- Scripts ----
+
+  /** Containers of that name, of that image, or that `which` picks behave so from now on; the newest script that fits counts. Running ones are not changed. */
+  behaviour(which: string | ((container: ContainerIdentity) => boolean), script: ContainerScriptSource): void {
+    this.node.addScript(typeof which === 'function' ? which : (container) => container.name === which || container.image === which, script);
+  }
+
+  addImage(name: string, image: Partial<Image> = {}): void {
+    this.node.addImage(name, image);
+  }
+
+  setHealth(health: { runtimeReady?: RuntimeCondition; networkReady?: RuntimeCondition }): void {
+    Object.assign(this.node.health, health);
+  }
+
+  setLatency(op: FakeOp, ms: number): void {
+    this.node.latencies[op] = ms;
+  }
+
+  // ---- Faults of calls; each returns a function that lifts it ----
+
+  fail(op: FakeOp, fault: { kind: ErrorKind; message?: string } & FaultScope): () => void {
+    return this.node.faults.add(op, { kind: 'fail', errorKind: fault.kind, message: fault.message ?? `${op} fails as scripted` }, fault);
+  }
+
+  /** `keepsNameMs`: how long after its caller gave up a hung create still holds its reserved name. */
+  hang(op: FakeOp, scope: FaultScope & { keepsNameMs?: number } = {}): () => void {
+    return this.node.faults.add(op, { kind: 'hang', keepsNameMs: scope.keepsNameMs ?? 0 }, scope);
+  }
+
+  lateSuccess(op: FakeOp, scope: FaultScope & { effectAfterMs?: number } = {}): () => void {
+    return this.node.faults.add(op, { kind: 'lateSuccess', effectAfterMs: scope.effectAfterMs ?? 0 }, scope);
+  }
+
+  delay(op: FakeOp, ms: number, scope: FaultScope = {}): () => void {
+    return this.node.faults.add(op, { kind: 'delay', ms }, scope);
+  }
+
+  staleRead(op: FakeOp, ms: number, scope: FaultScope = {}): () => void {
+    return this.node.faults.add(op, { kind: 'staleRead', ms }, scope);
+  }
+
+  clearFaults(): void {
+    this.node.faults.clear();
+  }
+
+  // ---- Faults of the world ----
+
+  /**
+   * The runtime goes away and comes back after `downMs`: calls under way and new ones fail with Unavailable, streams break.
+   * Containers live on unless told otherwise: `exit` kills them, `unknown` is a runtime that cannot tell.
+   */
+  restart(options: { downMs: number; containers?: 'survive' | 'exit' | 'unknown' }): void {
+    const { node } = this;
+    node.down = true;
+    const gone = new KubeletError('Unavailable', 'rpc error: code = Unavailable desc = error reading from server: EOF');
+    for (const call of [...node.inflight]) call.cutOff(gone);
+    node.hub.disconnect();
+    for (const container of node.containers.values()) {
+      // The wait for the kill lives in the runtime's process; the signal that was sent does its work regardless.
+      container.killTimer?.cancel();
+      if (container.state !== 'running') continue;
+      if (options.containers === 'exit') node.exit(container, { exitCode: 137, by: 'outside' });
+      if (options.containers === 'unknown') node.setState(container, 'unknown');
+    }
+    node.clock.setTimer(options.downMs, () => {
+      node.down = false;
+    });
+  }
+
+  get isDown(): boolean {
+    return this.node.down;
+  }
+
+  /** Kills the process of a container from outside: 137 as SIGKILL does, or what is given. */
+  killContainer(id: string, end: { exitCode?: number; oomKilled?: boolean } = {}): void {
+    this.node.exit(this.node.container(id), { exitCode: end.exitCode ?? 137, by: 'outside', reason: end.oomKilled === true ? 'OOMKilled' : undefined });
+  }
+
+  /** The pause process dies; its containers live on unless `withContainers`. */
+  killSandbox(id: string, options: { withContainers?: boolean } = {}): void {
+    const sandbox = this.node.sandbox(id);
+    if (options.withContainers === true) for (const container of sandbox.containers) if (container.state === 'running') this.node.exit(container, { exitCode: 137, by: 'outside' });
+    this.node.sandboxDied(sandbox);
+  }
+
+  /** `crictl rm -f` by somebody. */
+  removeContainerByHand(id: string): void {
+    this.node.dropContainer(this.node.container(id));
+  }
+
+  removeSandboxByHand(id: string): void {
+    const sandbox = this.node.sandbox(id);
+    this.node.sandboxDied(sandbox);
+    this.node.dropSandbox(sandbox);
+  }
+
+  // ---- Looking in, past all calls and faults ----
+
+  sandboxes(podUid?: string): readonly SandboxRecord[] {
+    return [...(podUid === undefined ? this.node.sandboxes.values() : (this.node.sandboxesByUid.get(podUid) ?? []))];
+  }
+
+  containers(podUid?: string): readonly ContainerRecord[] {
+    return podUid === undefined ? [...this.node.containers.values()] : this.sandboxes(podUid).flatMap((sandbox) => [...sandbox.containers]);
+  }
+
+  /** The newest container of that name in the pod, or undefined. */
+  container(podUid: string, name: string): ContainerRecord | undefined {
+    return this.containers(podUid).reduce<ContainerRecord | undefined>((newest, candidate) => (candidate.config.name === name && (newest === undefined || candidate.config.attempt > newest.config.attempt) ? candidate : newest), undefined);
+  }
+
+  /** Whether a pod's address answers: some container of it runs and is past its `readyAfterMs`. For fakes of the network. */
+  isServing(podIp: string): boolean {
+    const sandbox = this.node.sandboxesByIp.get(podIp);
+    if (sandbox?.ready !== true) return false;
+    for (const { state, startedAtMs, script } of sandbox.containers) if (state === 'running' && this.node.clock.nowMs() - startedAtMs >= (script.readyAfterMs ?? 0)) return true;
+    return false;
+  }
+}

@@ -1,0 +1,110 @@
+/** Starts and finds the instance's own containerd. */
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { KubeletError } from '../base/errors.ts';
+import { createCriClient, type CriClient } from '../cri/cri-client.ts';
+import { ensureCgroupRoot } from './cgroups.ts';
+import { machineEnvironment, runCommand, tryCommand } from './commands.ts';
+import { PAUSE_IMAGE } from './images/catalogue.ts';
+import { checkSocketPaths, type Instance } from './instance.ts';
+import { setUpNetwork } from './network.ts';
+import { isAlive, readProcessFile, type ProcessRecord, waitUntil, writeProcessFile } from './processes.ts';
+import { type ContainerdFacts, hasSysResource, parseContainerdVersion, renderContainerdConfig, type Snapshotter } from './runtime-config.ts';
+
+const START_TIMEOUT_MS = 30_000;
+/** Debian's place first, then upstream's. */
+const CNI_BIN_DIRS = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
+const CNI_PLUGINS = ['bridge', 'host-local', 'loopback', 'portmap'];
+
+export const containerdPidFile = (instance: Instance): string => join(instance.runDir, 'containerd.json');
+
+export function runningContainerd(instance: Instance): ProcessRecord | undefined {
+  const record = readProcessFile(containerdPidFile(instance));
+  return isAlive(record) ? record : undefined;
+}
+
+/** Reads the machine: version, capabilities, whether overlay mounts work below the data folder. */
+export async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts> {
+  const cniBinDir = CNI_BIN_DIRS.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))));
+  if (cniBinDir === undefined) throw new KubeletError('NotFound', `no CNI plugins (${CNI_PLUGINS.join(', ')}) in ${CNI_BIN_DIRS.join(', ')}; install containernetworking-plugins`);
+  return {
+    ...parseContainerdVersion(await runCommand(['containerd', '--version'])),
+    maySetOomScore: hasSysResource(readFileSync('/proc/self/status', 'utf8')),
+    snapshotter: await chooseSnapshotter(instance),
+    cniBinDir,
+    sandboxImage: PAUSE_IMAGE,
+  };
+}
+
+/** overlayfs refuses to lie on some file systems, on another overlay for one; copying is slow but works everywhere. */
+async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
+  const probe = join(instance.dataDir, 'overlay-probe');
+  const at = (name: string): string => join(probe, name);
+  for (const name of ['lower', 'upper', 'work', 'merged']) mkdirSync(at(name), { recursive: true });
+  const options = `lowerdir=${at('lower')},upperdir=${at('upper')},workdir=${at('work')}`;
+  const mounted = await tryCommand(['mount', '-t', 'overlay', 'overlay', '-o', options, at('merged')]);
+  if (mounted.code === 0) await runCommand(['umount', at('merged')]);
+  rmSync(probe, { recursive: true, force: true });
+  return mounted.code === 0 ? 'overlayfs' : 'native';
+}
+
+/**
+ * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup prepared;
+ * returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
+ */
+export async function startOwnContainerd(instance: Instance, warn: (message: string) => void): Promise<ContainerdFacts> {
+  checkSocketPaths(instance);
+  for (const folder of [instance.runDir, instance.containerdRoot, instance.containerdState, instance.registryCertsDir, instance.podLogsDir]) mkdirSync(folder, { recursive: true });
+  const facts = await readContainerdFacts(instance);
+  await setUpNetwork(instance, warn);
+  ensureCgroupRoot(instance.cgroupRoot);
+  await launchContainerd(instance, facts);
+  return facts;
+}
+
+/** Only the process, with everything else in place: tests restart containerd with it. */
+export async function launchContainerd(instance: Instance, facts: ContainerdFacts): Promise<void> {
+  writeFileSync(instance.containerdConfig, renderContainerdConfig(instance, facts));
+  rmSync(instance.containerdSocket, { force: true });
+  const log = openSync(instance.containerdLog, 'a');
+  const child = spawn('containerd', ['--config', instance.containerdConfig], { detached: true, stdio: ['ignore', log, log], env: machineEnvironment() });
+  closeSync(log);
+  let ended: string | undefined;
+  child.on('error', (error) => (ended = error.message));
+  child.on('exit', (code, signal) => (ended = `exit ${code ?? signal}`));
+  if (child.pid !== undefined) writeProcessFile(containerdPidFile(instance), child.pid);
+  child.unref();
+  const up = await waitUntil(async () => ended !== undefined || (await accepts(instance.containerdSocket)), START_TIMEOUT_MS);
+  if (ended === undefined && up && (await criAnswers(instance.containerdSocket))) return;
+  throw new KubeletError('Unavailable', `containerd did not start (${ended ?? 'no answer'}):\n${lastLines(instance.containerdLog, 8)}`, { op: 'start containerd' });
+}
+
+/** Whether something listens. A connection is opened and closed, nothing is sent. */
+export function accepts(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const attempt = connect(socket);
+    attempt.once('connect', () => (attempt.destroy(), resolve(true)));
+    attempt.once('error', () => resolve(false));
+  });
+}
+
+async function criAnswers(socket: string): Promise<boolean> {
+  const client = openCri(socket);
+  try {
+    return await waitUntil(() => client.runtime.status({}, { timeoutMs: 2000 }).then((answer) => answer.status?.conditions.every((condition) => condition.status) === true, () => false), START_TIMEOUT_MS, 20);
+  } finally {
+    client.close();
+  }
+}
+
+export function openCri(endpoint: string): CriClient {
+  return createCriClient({ endpoint, clock: systemClock });
+}
+
+export function lastLines(path: string, count: number): string {
+  if (!existsSync(path)) return '';
+  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-count).join('\n');
+}

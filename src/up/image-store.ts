@@ -1,0 +1,55 @@
+/** Brings the images built here into a containerd. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KubeletError } from '../base/errors.ts';
+import type { CriClient } from '../cri/cri-client.ts';
+import { parseEndpoint } from '../cri/endpoint.ts';
+import { runCommand } from './commands.ts';
+import { type Busybox, PAUSE_IMAGE } from './images/catalogue.ts';
+import { type OciImage, writeImageArchive } from './images/oci-image.ts';
+import { waitUntil } from './processes.ts';
+import type { Snapshotter } from './runtime-config.ts';
+
+const repositoryRoot = join(import.meta.dirname, '..', '..');
+/** The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one. */
+const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox', join(repositoryRoot, '.data/busybox-static/bin/busybox'), join(repositoryRoot, '.data/busybox-static/usr/bin/busybox')];
+
+/** A busybox that runs without libraries. Throws `NotFound` if set-up did not provide one. */
+export async function readBusybox(): Promise<Busybox> {
+  for (const path of BUSYBOX_PATHS.filter((candidate) => existsSync(candidate))) {
+    const binary = readFileSync(path);
+    if (isStaticElf(binary)) return { binary, applets: (await runCommand([path, '--list'])).trim().split('\n') };
+  }
+  throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');
+}
+
+/** An ELF file with no interpreter segment (program header type 3) is loaded by nobody but the kernel. */
+export function isStaticElf(file: Buffer): boolean {
+  if (file.length < 64 || file.toString('latin1', 0, 4) !== '\u007fELF' || file[4] !== 2) return false;
+  const start = Number(file.readBigUInt64LE(32));
+  const size = file.readUInt16LE(54);
+  const count = file.readUInt16LE(56);
+  return !Array.from({ length: count }, (_, index) => file.readUInt32LE(start + index * size)).includes(3);
+}
+
+/**
+ * Imports what is not there yet and waits until CRI knows it. `endpoint` must be a containerd's: `ctr` speaks nothing else.
+ * Returns the references that were imported.
+ */
+export async function ensureImages(endpoint: string, client: CriClient, images: readonly OciImage[], snapshotter: Snapshotter = 'overlayfs'): Promise<string[]> {
+  const missing: OciImage[] = [];
+  for (const image of images) if (!(await isKnown(client, image))) missing.push(image);
+  if (missing.length === 0) return [];
+  const ctr = ['ctr', '--address', parseEndpoint(endpoint), '--namespace', 'k8s.io', 'images'];
+  await runCommand([...ctr, 'import', '--snapshotter', snapshotter, '-'], writeImageArchive(missing));
+  if (missing.some((image) => image.reference === PAUSE_IMAGE)) await runCommand([...ctr, 'label', PAUSE_IMAGE, 'io.cri-containerd.pinned=pinned']);
+  for (const image of missing) {
+    if (!(await waitUntil(() => isKnown(client, image), 10_000))) throw new KubeletError('Timeout', `${image.reference} was imported but CRI does not list it`, { op: 'import image' });
+  }
+  return missing.map((image) => image.reference);
+}
+
+async function isKnown(client: CriClient, image: OciImage): Promise<boolean> {
+  const answer = await client.images.imageStatus({ image: { image: image.reference } });
+  return answer.image?.id === image.config.digest;
+}

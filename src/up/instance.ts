@@ -1,0 +1,74 @@
+/** One `up` on one data folder: every name and path it may create is derived here, so that several can live side by side and `down` knows what is its own. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path/posix';
+import { KubeletError } from '../base/errors.ts';
+
+export const DEFAULT_DATA_DIR = '/var/lib/kubelet-ts';
+
+export interface Instance {
+  /** Eight hex digits from the data folder's path. */
+  id: string;
+  dataDir: string;
+  /** Pid files, the lock and the record of what was there before. */
+  runDir: string;
+  manifestsDir: string;
+  kubeletRoot: string;
+  kubeletConfig: string;
+  kubeletLog: string;
+  kubeletSocket: string;
+  podLogsDir: string;
+  containerdRoot: string;
+  containerdState: string;
+  containerdConfig: string;
+  containerdLog: string;
+  containerdSocket: string;
+  /** Holds `hosts.toml` folders, one per registry. */
+  registryCertsDir: string;
+  cniConfDir: string;
+  ipamDir: string;
+  /** Name of the CNI network: it is in the comment of every iptables rule a plugin writes for us. */
+  networkName: string;
+  /** At most 15 characters, as the kernel wants it. */
+  bridge: string;
+  /** The chain of our own iptables rules, in nat and in filter. */
+  iptablesChain: string;
+  /** Absolute within each cgroup hierarchy; all containers live beneath. */
+  cgroupRoot: string;
+}
+
+/** `dataDir` must be absolute and free of symbolic links (mounts are found by their real path). */
+export function deriveInstance(dataDir: string): Instance {
+  if (!dataDir.startsWith('/') || dataDir === '/') throw new KubeletError('Invalid', `data folder must be an absolute path below /, not "${dataDir}"`);
+  const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
+  const at = (...parts: string[]): string => join(dataDir, ...parts);
+  return {
+    id,
+    dataDir,
+    runDir: at('run'),
+    manifestsDir: at('manifests'),
+    kubeletRoot: at('kubelet'),
+    kubeletConfig: at('kubelet.yaml'),
+    kubeletLog: at('kubelet.log'),
+    kubeletSocket: at('kubelet', 'kubelet.sock'),
+    podLogsDir: at('logs', 'pods'),
+    containerdRoot: at('containerd', 'root'),
+    containerdState: at('containerd', 'state'),
+    containerdConfig: at('containerd', 'config.toml'),
+    containerdLog: at('containerd', 'containerd.log'),
+    containerdSocket: at('containerd', 'containerd.sock'),
+    registryCertsDir: at('containerd', 'certs.d'),
+    cniConfDir: at('cni', 'net.d'),
+    ipamDir: at('cni', 'ipam'),
+    networkName: `kubelet-ts-${id}`,
+    bridge: `kts${id}`,
+    iptablesChain: `KTS-${id}`,
+    cgroupRoot: `/kubelet-ts-${id}`,
+  };
+}
+
+/** The address of a unix socket is at most 107 bytes; the longest we make is checked before anything is started. */
+export function checkSocketPaths(instance: Instance): void {
+  for (const path of [instance.kubeletSocket, instance.containerdSocket, `${instance.containerdSocket}.ttrpc`]) {
+    if (Buffer.byteLength(path) > 107) throw new KubeletError('Invalid', `data folder path is too long for a unix socket below it: ${path}`);
+  }
+}

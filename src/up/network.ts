@@ -1,0 +1,130 @@
+/** The pods' network: one bridge, one subnet, one chain of iptables rules, all bearing the instance's name. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { errorMessage, KubeletError } from '../base/errors.ts';
+import { runCommand, tryCommand } from './commands.ts';
+import { chainNames, selectIptablesCleanUp } from './host-tables.ts';
+import type { Instance } from './instance.ts';
+import { renderCniConfig } from './runtime-config.ts';
+import { chooseSubnet, isSubnetFree, type Route, type Subnet } from './subnet.ts';
+
+const TABLES = ['nat', 'filter'] as const;
+/** Where libcni remembers what it handed out, whatever the engine; our files begin with our network's name. */
+const CNI_CACHE = '/var/lib/cni/results';
+
+interface NetworkRecord {
+  subnet: Subnet;
+  chainsBefore: Record<(typeof TABLES)[number], string[]>;
+}
+
+const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
+
+/** Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. */
+export async function setUpNetwork(instance: Instance, warn: (message: string) => void): Promise<Subnet> {
+  const routes = JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
+  const before = readRecord(instance);
+  const subnet = before !== undefined && isSubnetFree(before.subnet, routes, instance.bridge) ? before.subnet : chooseSubnet(instance.id, routes, instance.bridge);
+  const chainsBefore = before?.chainsBefore ?? { nat: chainNames(await listRules('nat')), filter: chainNames(await listRules('filter')) };
+  writeFileSync(recordPath(instance), JSON.stringify({ subnet, chainsBefore } satisfies NetworkRecord));
+  await setUpBridge(instance, subnet);
+  try {
+    await setUpRules(instance, subnet);
+  } catch (error) {
+    warn(`iptables refused a rule, so pods may not reach other machines: ${errorMessage(error)}`);
+  }
+  mkdirSync(instance.cniConfDir, { recursive: true });
+  writeFileSync(join(instance.cniConfDir, '10-kubelet-ts.conflist'), renderCniConfig(instance, subnet));
+  return subnet;
+}
+
+function readRecord(instance: Instance): NetworkRecord | undefined {
+  try {
+    return existsSync(recordPath(instance)) ? (JSON.parse(readFileSync(recordPath(instance), 'utf8')) as NetworkRecord) : undefined;
+  } catch {
+    return undefined; // Half-written when the machine went down: chosen anew.
+  }
+}
+
+/** Made here and not by the first pod, so that another instance sees the route and chooses another subnet. */
+async function setUpBridge(instance: Instance, subnet: Subnet): Promise<void> {
+  const { bridge, id } = instance;
+  if (!existsSync(`/sys/class/net/${bridge}`)) {
+    // A fixed hardware address: otherwise it changes with each pod that comes or goes.
+    const mac = `02:${(id.match(/../g) ?? []).join(':')}:01`;
+    await runCommand(['ip', 'link', 'add', bridge, 'address', mac, 'type', 'bridge']);
+  }
+  await runCommand(['ip', 'addr', 'replace', `${subnet.gateway}/${subnet.prefixLength}`, 'dev', bridge]);
+  await runCommand(['ip', 'link', 'set', bridge, 'up']);
+}
+
+async function setUpRules(instance: Instance, subnet: Subnet): Promise<void> {
+  const chain = instance.iptablesChain;
+  const net = subnet.cidr;
+  await removeRules(instance);
+  const nat = ['iptables', '-w', '10', '-t', 'nat'];
+  await runCommand([...nat, '-N', chain]);
+  await runCommand([...nat, '-A', chain, '!', '-d', net, '-j', 'MASQUERADE']);
+  await runCommand([...nat, '-A', 'POSTROUTING', '-s', net, '-j', chain]);
+  const filter = ['iptables', '-w', '10', '-t', 'filter'];
+  await runCommand([...filter, '-N', chain]);
+  await runCommand([...filter, '-A', chain, '-s', net, '-j', 'ACCEPT']);
+  await runCommand([...filter, '-A', chain, '-d', net, '-m', 'conntrack', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'ACCEPT']);
+  // First in line, because another engine may have set the policy to DROP; it only ever speaks about our own subnet.
+  await runCommand([...filter, '-I', 'FORWARD', '-j', chain]);
+}
+
+async function listRules(table: string): Promise<string> {
+  const result = await tryCommand(['iptables', '-w', '10', '-t', table, '-S']).catch((error: unknown) => {
+    if (error instanceof KubeletError && error.kind === 'NotFound') return { code: 1, stdout: '', stderr: '' };
+    throw error;
+  });
+  return result.code === 0 ? result.stdout : '';
+}
+
+/** Our own chain only, in both tables, and the plugins' rules for our network. */
+async function removeRules(instance: Instance): Promise<void> {
+  const record = readRecord(instance);
+  for (const table of TABLES) {
+    const rules = await listRules(table);
+    // Without a record nothing is known about who made the shared chains: they stay.
+    const chainsBefore = record?.chainsBefore[table] ?? chainNames(rules);
+    const { commands } = selectIptablesCleanUp(rules, { chain: instance.iptablesChain, networkName: instance.networkName, chainsBefore });
+    for (const command of commands) await tryCommand(['iptables', '-w', '10', '-t', table, ...command]);
+  }
+}
+
+/** Removes all of it. Returns what is left. */
+export async function tearDownNetwork(instance: Instance): Promise<string[]> {
+  const { bridge } = instance;
+  const ports = `/sys/class/net/${bridge}/brif`;
+  if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
+  if (existsSync(`/sys/class/net/${bridge}`)) await tryCommand(['ip', 'link', 'del', bridge]);
+  await removeRules(instance);
+  removeCniCache(instance);
+  return networkLeftovers(instance);
+}
+
+/** Our files, and those of the loopback network of the same sandboxes, which bear the sandbox's id only. */
+function cniCacheFiles(instance: Instance): string[] {
+  if (!existsSync(CNI_CACHE)) return [];
+  const names = readdirSync(CNI_CACHE);
+  const sandboxIds = names.flatMap((name) => (name.startsWith(`${instance.networkName}-`) ? (/-([0-9a-f]{64})-/.exec(name)?.[1] ?? []) : []));
+  return names.filter((name) => name.startsWith(`${instance.networkName}-`) || sandboxIds.some((id) => name.includes(id)));
+}
+
+function removeCniCache(instance: Instance): void {
+  for (const name of cniCacheFiles(instance)) rmSync(join(CNI_CACHE, name), { force: true });
+  for (const folder of [CNI_CACHE, dirname(CNI_CACHE)]) {
+    if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+  }
+}
+
+/** Names of the bridge, rules and cached results that still bear the instance's name. */
+export async function networkLeftovers(instance: Instance): Promise<string[]> {
+  const rules = (await Promise.all(TABLES.map(listRules))).join('\n').split('\n');
+  return [
+    ...(existsSync(`/sys/class/net/${instance.bridge}`) ? [`network interface ${instance.bridge}`] : []),
+    ...rules.filter((rule) => rule.includes(instance.iptablesChain) || rule.includes(`"${instance.networkName}\\"`)).map((rule) => `iptables rule ${rule}`),
+    ...cniCacheFiles(instance).map((name) => `CNI result ${name}`),
+  ];
+}

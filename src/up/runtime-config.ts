@@ -1,0 +1,153 @@
+/** Renders the configuration of our own containerd and of its CNI network. Pure. */
+import { KubeletError } from '../base/errors.ts';
+import type { Instance } from './instance.ts';
+import type { Subnet } from './subnet.ts';
+
+export type Snapshotter = 'overlayfs' | 'native';
+
+export interface ContainerdFacts {
+  /** From `containerd --version`: 1 or 2. */
+  majorVersion: number;
+  minorVersion: number;
+  /** Without CAP_SYS_RESOURCE nobody may lower an oom_score_adj, and every sandbox start would fail. */
+  maySetOomScore: boolean;
+  snapshotter: Snapshotter;
+  cniBinDir: string;
+  sandboxImage: string;
+}
+
+/** `containerd github.com/containerd/containerd v1.7.22 7f7...` and Debian's `1.6.20~ds1` alike. Throws `Unimplemented` before 1.6. */
+export function parseContainerdVersion(output: string): { majorVersion: number; minorVersion: number } {
+  const match = /\bv?(\d+)\.(\d+)\.\d+/.exec(output);
+  if (match === null) throw new KubeletError('Invalid', `cannot read containerd's version from: ${output.trim()}`);
+  const majorVersion = Number(match[1]);
+  const minorVersion = Number(match[2]);
+  if (majorVersion < 1 || (majorVersion === 1 && minorVersion < 6)) {
+    throw new KubeletError('Unimplemented', `containerd ${majorVersion}.${minorVersion} is too old, 1.6 is the oldest with CRI v1`);
+  }
+  return { majorVersion, minorVersion };
+}
+
+/** Bit 24 of the effective set in /proc/self/status. */
+export function hasSysResource(procStatus: string): boolean {
+  const match = /^CapEff:\s*([0-9a-f]+)$/m.exec(procStatus);
+  return match?.[1] !== undefined && (BigInt(`0x${match[1]}`) & (1n << 24n)) !== 0n;
+}
+
+/** What nobody here uses, so that containerd stays small; `opt` would create /opt/containerd. */
+const UNUSED_PLUGINS_V1 = [
+  'io.containerd.snapshotter.v1.aufs',
+  'io.containerd.snapshotter.v1.btrfs',
+  'io.containerd.snapshotter.v1.devmapper',
+  'io.containerd.snapshotter.v1.zfs',
+  'io.containerd.internal.v1.opt',
+  'io.containerd.internal.v1.restart',
+  'io.containerd.internal.v1.tracing',
+  'io.containerd.tracing.processor.v1.otlp',
+];
+const UNUSED_PLUGINS_V2 = [
+  'io.containerd.snapshotter.v1.blockfile',
+  'io.containerd.snapshotter.v1.btrfs',
+  'io.containerd.snapshotter.v1.devmapper',
+  'io.containerd.snapshotter.v1.erofs',
+  'io.containerd.snapshotter.v1.zfs',
+  'io.containerd.differ.v1.erofs',
+  'io.containerd.internal.v1.opt',
+  'io.containerd.monitor.container.v1.restart',
+  'io.containerd.internal.v1.tracing',
+  'io.containerd.tracing.processor.v1.otlp',
+];
+
+type TomlValue = string | number | boolean | readonly string[];
+type TomlTable = Readonly<Record<string, TomlValue>>;
+
+export function renderContainerdConfig(instance: Instance, facts: ContainerdFacts): string {
+  const v2 = facts.majorVersion >= 2;
+  const tables: [string, TomlTable][] = [
+    ['grpc', { address: instance.containerdSocket }],
+    ['ttrpc', { address: `${instance.containerdSocket}.ttrpc` }],
+    ...(v2 ? criTablesV3(instance, facts) : criTablesV2(instance, facts)),
+  ];
+  const head: TomlTable = {
+    version: v2 ? 3 : 2,
+    root: instance.containerdRoot,
+    state: instance.containerdState,
+    disabled_plugins: v2 ? UNUSED_PLUGINS_V2 : UNUSED_PLUGINS_V1,
+  };
+  return `# Written by kubelet-ts at each start; changes are lost.\n${renderTable(head)}${tables.map(([name, table]) => `\n[${name}]\n${renderTable(table)}`).join('')}`;
+}
+
+/** containerd 1.6 and 1.7. */
+function criTablesV2(instance: Instance, facts: ContainerdFacts): [string, TomlTable][] {
+  const cri = 'plugins."io.containerd.grpc.v1.cri"';
+  return [
+    [cri, {
+      sandbox_image: facts.sandboxImage,
+      restrict_oom_score_adj: !facts.maySetOomScore,
+      netns_mounts_under_state_dir: true,
+      stream_server_address: '127.0.0.1',
+      stream_server_port: '0',
+    }],
+    [`${cri}.cni`, { bin_dir: facts.cniBinDir, conf_dir: instance.cniConfDir, max_conf_num: 1 }],
+    [`${cri}.registry`, { config_path: instance.registryCertsDir }],
+    [`${cri}.containerd`, { snapshotter: facts.snapshotter, default_runtime_name: 'runc' }],
+    ...runcTables(`${cri}.containerd`, instance),
+  ];
+}
+
+/** containerd 2.x, where the image and the runtime half are plugins of their own. */
+function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlTable][] {
+  const images = "plugins.'io.containerd.cri.v1.images'";
+  const runtime = "plugins.'io.containerd.cri.v1.runtime'";
+  // `bin_dirs` replaced `bin_dir` in 2.1; the older name is refused beside it and deprecated later.
+  const binDir: TomlTable = facts.majorVersion > 2 || facts.minorVersion >= 1 ? { bin_dirs: [facts.cniBinDir] } : { bin_dir: facts.cniBinDir };
+  return [
+    [images, { snapshotter: facts.snapshotter }],
+    [`${images}.pinned_images`, { sandbox: facts.sandboxImage }],
+    [`${images}.registry`, { config_path: instance.registryCertsDir }],
+    [runtime, { restrict_oom_score_adj: !facts.maySetOomScore, netns_mounts_under_state_dir: true }],
+    [`${runtime}.cni`, { ...binDir, conf_dir: instance.cniConfDir, max_conf_num: 1 }],
+    [`${runtime}.containerd`, { default_runtime_name: 'runc' }],
+    ...runcTables(`${runtime}.containerd`, instance),
+    ["plugins.'io.containerd.grpc.v1.cri'", { stream_server_address: '127.0.0.1', stream_server_port: '0' }],
+    ["plugins.'io.containerd.transfer.v1.local'", { config_path: instance.registryCertsDir }],
+  ];
+}
+
+function runcTables(parent: string, instance: Instance): [string, TomlTable][] {
+  return [
+    [`${parent}.runtimes.runc`, { runtime_type: 'io.containerd.runc.v2' }],
+    // Root: runc's own state would otherwise lie in /run/containerd, shared with every other containerd.
+    [`${parent}.runtimes.runc.options`, { SystemdCgroup: false, Root: `${instance.containerdState}/runc` }],
+  ];
+}
+
+function renderTable(table: TomlTable): string {
+  return Object.entries(table).map(([key, value]) => `${key} = ${renderValue(value)}\n`).join('');
+}
+
+/** JSON's strings are TOML's basic strings as long as no lone surrogate is in them. */
+function renderValue(value: TomlValue): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return `[${value.map((item) => JSON.stringify(item)).join(', ')}]`;
+}
+
+/** Masquerading is one rule of ours for the whole subnet instead of several per pod: that saves iptables runs on every pod start. */
+export function renderCniConfig(instance: Instance, subnet: Subnet): string {
+  const bridge = {
+    type: 'bridge',
+    bridge: instance.bridge,
+    isGateway: true,
+    ipMasq: false,
+    hairpinMode: true,
+    ipam: {
+      type: 'host-local',
+      dataDir: instance.ipamDir,
+      ranges: [[{ subnet: subnet.cidr, gateway: subnet.gateway }]],
+      routes: [{ dst: '0.0.0.0/0' }],
+    },
+  };
+  const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true };
+  return `${JSON.stringify({ cniVersion: '0.4.0', name: instance.networkName, plugins: [bridge, portmap] }, null, 2)}\n`;
+}

@@ -1,0 +1,61 @@
+/** Chooses the pods' subnet so that it does not shadow a network the machine already reaches. Pure. */
+import { KubeletError } from '../base/errors.ts';
+
+/** 256 candidates of 1022 addresses: 10.84.0.0/22 up to 10.87.252.0/22. Upstream engines' defaults (10.88, 10.244, 172.17) lie outside. */
+const FIRST = ipToNumber('10.84.0.0');
+const PREFIX = 22;
+const SIZE = 2 ** (32 - PREFIX);
+const COUNT = 256;
+
+export interface Subnet {
+  /** In CIDR form. */
+  cidr: string;
+  gateway: string;
+  prefixLength: number;
+}
+
+/** One line of `ip -j route` or an address: a destination, `default` included. */
+export interface Route {
+  dst: string;
+  dev?: string;
+}
+
+/**
+ * The first free candidate, starting where `seed` (an instance id in hex) points, so that instances seldom meet.
+ * Routes on `ownBridge` are not conflicts. Throws `Conflict` when all are taken.
+ */
+export function chooseSubnet(seed: string, routes: readonly Route[], ownBridge: string): Subnet {
+  const taken = routes.filter((route) => route.dev !== ownBridge).flatMap(toRange);
+  const start = Number.parseInt(seed.slice(0, 6), 16) % COUNT;
+  for (let step = 0; step < COUNT; step += 1) {
+    const base = FIRST + ((start + step) % COUNT) * SIZE;
+    if (!taken.some((range) => range.first < base + SIZE && base <= range.last)) {
+      return { cidr: `${numberToIp(base)}/${PREFIX}`, gateway: numberToIp(base + 1), prefixLength: PREFIX };
+    }
+  }
+  throw new KubeletError('Conflict', 'every subnet from 10.84.0.0/22 to 10.87.252.0/22 overlaps a route of this machine');
+}
+
+/** Whether a remembered subnet may be used again. */
+export function isSubnetFree(subnet: Subnet, routes: readonly Route[], ownBridge: string): boolean {
+  const [own] = toRange({ dst: subnet.cidr });
+  if (own === undefined) return false;
+  return !routes.filter((route) => route.dev !== ownBridge).flatMap(toRange).some((range) => range.first <= own.last && own.first <= range.last);
+}
+
+function toRange(route: Route): { first: number; last: number }[] {
+  const match = /^(\d+\.\d+\.\d+\.\d+)(?:\/(\d+))?$/.exec(route.dst);
+  if (match === null) return []; // default route, IPv6
+  const size = 2 ** (32 - Number(match[2] ?? 32));
+  const address = ipToNumber(match[1] ?? '');
+  const first = address - (address % size);
+  return size >= 2 ** 32 ? [] : [{ first, last: first + size - 1 }];
+}
+
+function ipToNumber(ip: string): number {
+  return ip.split('.').reduce((total, part) => total * 256 + Number(part), 0);
+}
+
+function numberToIp(value: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+}

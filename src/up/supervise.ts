@@ -1,0 +1,164 @@
+/** Keeps the agent running in the foreground and shows how its pods are doing. */
+import { type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errors.ts';
+import { expectedPods, startAgent } from './agent.ts';
+import { getCauses, getPods, watchPods } from './agent-client.ts';
+import { lastLines } from './containerd.ts';
+import { DEFAULT_DATA_DIR, type Instance } from './instance.ts';
+import { pause } from './processes.ts';
+import { allSettled, computeRows, type ProgressRow, renderChanges, renderTable } from './progress.ts';
+
+export interface UpOptions {
+  /** A runtime given from outside; absent means our own. */
+  endpoint: string | undefined;
+  detach: boolean;
+  runtimeOnly: boolean;
+}
+
+export interface WatchOptions extends UpOptions {
+  endpoint: string;
+  healthzPort: number;
+  /** What `bin/kubelet` needs to find this instance: empty for the default one. */
+  rootFlag: string;
+}
+
+const DETACH_TIMEOUT_MS = 180_000;
+const RECONNECT_MS = 50;
+/** Dying sooner than this after its start, again and again, is not cured by another start. */
+const HEALTHY_LIFE_MS = 10_000;
+const MAX_QUICK_DEATHS = 3;
+
+/** Until `signal` (or, detached, until all is ready). `keep` says whether everything is to stay. */
+export async function watchAgent(instance: Instance, options: WatchOptions, signal: AbortSignal): Promise<{ keep: boolean; code: number }> {
+  const view = new ProgressView(instance, process.stdout.isTTY);
+  const over = new AbortController();
+  signal.addEventListener('abort', () => over.abort(), { once: true });
+  let outcome = { keep: false, code: 0 };
+  let child: ChildProcess | undefined;
+  const finish = (result: { keep: boolean; code: number }): void => {
+    if (!over.signal.aborted) outcome = result;
+    over.abort();
+  };
+  const onReady = (): void => {
+    sayWhatNext(instance, options);
+    if (options.detach) finish({ keep: true, code: 0 });
+  };
+  const giveUp = options.detach ? systemClock.setTimer(DETACH_TIMEOUT_MS, () => {
+    console.error(`not all pods were ready within ${DETACH_TIMEOUT_MS / 1000} s; they go on trying: bin/kubelet explain${options.rootFlag}`);
+    finish({ keep: true, code: 1 });
+  }) : undefined;
+  const supervision = superviseAgent(instance, options, over.signal, (started) => (child = started)).catch((error: unknown) => {
+    console.error(errorMessage(error));
+    finish({ keep: false, code: 1 });
+  });
+  while (!over.signal.aborted) {
+    await view.follow(over.signal, onReady);
+    if (!over.signal.aborted) await pause(RECONNECT_MS);
+  }
+  giveUp?.cancel();
+  await supervision;
+  child?.unref();
+  return outcome;
+}
+
+/** Starts the agent, and again when it dies: its pods do not notice. Throws when it keeps dying at once. */
+async function superviseAgent(instance: Instance, options: WatchOptions, signal: AbortSignal, onStart: (child: ChildProcess) => void): Promise<void> {
+  for (let quickDeaths = 0; !signal.aborted; ) {
+    const startMs = systemClock.monotonicMs();
+    const child = startAgent(instance, { runtimeEndpoint: options.endpoint, extraArgs: [] });
+    onStart(child);
+    const ended = await Promise.race([
+      once(child, 'exit').then(([code, name]: unknown[]) => `exit ${String(code ?? name)}`, (error: unknown) => errorMessage(error)),
+      aborted(signal),
+    ]);
+    if (ended === undefined) return;
+    quickDeaths = systemClock.monotonicMs() - startMs < HEALTHY_LIFE_MS ? quickDeaths + 1 : 0;
+    console.error(`the agent ended by itself (${ended}); its last words, from ${instance.kubeletLog}:\n${lastLines(instance.kubeletLog, 10)}`);
+    if (quickDeaths >= MAX_QUICK_DEATHS) throw new Error('giving up: the agent ends each time right after its start');
+    console.error('starting it again (pods are not touched)');
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+/** The table on a terminal, redrawn in place until all is ready; elsewhere, and afterwards, a line per change. */
+class ProgressView {
+  readonly #instance: Instance;
+  readonly #redraw: boolean;
+  readonly #startMs = systemClock.monotonicMs();
+  #rows: ProgressRow[] = [];
+  #drawnLines = 0;
+  #wasReady = false;
+  #reading = false;
+  #again = false;
+
+  constructor(instance: Instance, redraw: boolean) {
+    this.#instance = instance;
+    this.#redraw = redraw;
+  }
+
+  /** Shows every change while the agent's socket lasts. */
+  async follow(signal: AbortSignal, onReady: () => void): Promise<void> {
+    await watchPods(this.#instance.kubeletSocket, () => void this.#refresh(onReady), signal);
+  }
+
+  /** Changes that come while one is read are folded into one more reading. */
+  async #refresh(onReady: () => void): Promise<void> {
+    this.#again = this.#reading;
+    if (this.#reading) return;
+    this.#reading = true;
+    try {
+      do {
+        this.#again = false;
+        const socket = this.#instance.kubeletSocket;
+        const [pods, causes] = await Promise.all([getPods(socket), getCauses(socket)]);
+        this.#show(computeRows(expectedPods(this.#instance), pods, causes));
+      } while (this.#again);
+      if (!this.#wasReady && allSettled(this.#rows)) {
+        this.#wasReady = true;
+        console.log(`all ${this.#rows.length} pods are ready after ${((systemClock.monotonicMs() - this.#startMs) / 1000).toFixed(1)} s`);
+        onReady();
+      }
+    } catch {
+      return; // The agent went away between two answers; the watch ends as well and is opened anew.
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  #show(rows: ProgressRow[]): void {
+    const changes = renderChanges(this.#rows, rows);
+    this.#rows = rows;
+    if (changes.length === 0) return;
+    if (!this.#redraw || this.#wasReady) {
+      changes.forEach((line) => console.log(line));
+      return;
+    }
+    const lines = renderTable(rows);
+    const up = this.#drawnLines > 0 ? `\u001b[${this.#drawnLines}A\u001b[J` : '';
+    process.stdout.write(`${up}${lines.join('\n')}\n`);
+    this.#drawnLines = lines.length;
+  }
+}
+
+function sayWhatNext(instance: Instance, options: WatchOptions): void {
+  const flag = options.rootFlag;
+  const down = instance.dataDir === DEFAULT_DATA_DIR ? 'npm run down' : `npm run down -- --data ${instance.dataDir}`;
+  console.log(`
+Try next (in another terminal):
+  bin/kubelet pods${flag}
+  bin/kubelet explain probes${flag}          why is a pod as it is?
+  bin/kubelet logs${flag} -f sidecar -c log-reader
+  bin/kubelet exec${flag} probes -- rm /www/ready     and see it become not ready
+  edit, add or remove files in ${instance.manifestsDir}
+  curl http://127.0.0.1:${options.healthzPort}/healthz
+The agent's log: ${instance.kubeletLog}
+${options.detach ? `Stop with: ${down}` : `Ctrl-C stops and removes everything (or: ${down})`}`);
+}

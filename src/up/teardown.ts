@@ -1,0 +1,159 @@
+/** Removes everything an instance may have made, from whatever state it was left in: running, half dead, after a reboot. */
+import { existsSync, globSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorMessage } from '../base/errors.ts';
+import type { CriClient } from '../cri/cri-client.ts';
+import { parseEndpoint } from '../cri/endpoint.ts';
+import { listCgroupTree, removeCgroupTree } from './cgroups.ts';
+import { tryCommand } from './commands.ts';
+import { accepts, openCri, runningContainerd } from './containerd.ts';
+import { selectMountsBelow } from './host-tables.ts';
+import type { Instance } from './instance.ts';
+import { networkLeftovers, tearDownNetwork } from './network.ts';
+import { findShims, isAlive, readProcessFile, signalProcess, stopProcess, waitUntil } from './processes.ts';
+
+export const kubeletPidFile = (instance: Instance): string => join(instance.runDir, 'kubelet.json');
+/** Names the runtime that was given from outside, if one was. */
+export const endpointFile = (instance: Instance): string => join(instance.runDir, 'endpoint');
+
+/** What a container gets between SIGTERM and SIGKILL when the whole node goes. */
+const CONTAINER_GRACE_S = 2;
+const STOP_CONCURRENCY = 8;
+
+export interface TeardownOptions {
+  /** Also the image store, the manifests and the logs. */
+  purge: boolean;
+  /** Hears each step, in a person's words. */
+  say: (message: string) => void;
+}
+
+/** Returns what could not be removed: empty is success. Repeating it is harmless. */
+export async function tearDown(instance: Instance, options: TeardownOptions): Promise<string[]> {
+  if (existsSync(kubeletPidFile(instance)) && isAlive(readProcessFile(kubeletPidFile(instance)))) {
+    options.say('stopping the agent');
+    await stopProcess(readProcessFile(kubeletPidFile(instance)), 5000);
+  }
+  let clean = false;
+  const steps: (() => Promise<unknown>)[] = [
+    async () => (clean = await removePods(instance, options.say)),
+    () => stopProcess(runningContainerd(instance), 10_000),
+    () => killLeftovers(instance),
+    () => unmountAll(instance),
+    async () => removeShimSockets(instance),
+    () => tearDownNetwork(instance),
+    () => removeCgroupTree(instance.cgroupRoot),
+  ];
+  for (const step of steps) {
+    // One step that fails must not keep the others from their work; what it left is listed at the end.
+    await step().catch((error: unknown) => options.say(`while removing: ${errorMessage(error)}`));
+  }
+  const left = await findLeftovers(instance);
+  // With a mount still in place, deleting would reach through it.
+  if (left.length === 0) removeFiles(instance, { ...options, keepImages: clean });
+  return left;
+}
+
+/** What of the instance is still in the kernel: mounts, processes, cgroups, interfaces, rules. Tests call it to prove that nothing leaks. */
+export async function findLeftovers(instance: Instance): Promise<string[]> {
+  const { shims, children } = findShims(instance.containerdSocket);
+  const containerd = runningContainerd(instance);
+  return [
+    ...(containerd === undefined ? [] : [`containerd, process ${containerd.pid}`]),
+    ...[...shims, ...children].map((record) => `process ${record.pid}`),
+    ...mountsOf(instance).map((point) => `mount ${point}`),
+    ...listCgroupTree(instance.cgroupRoot).map((folder) => `cgroup ${folder}`),
+    ...(await networkLeftovers(instance)),
+  ];
+}
+
+/** Through CRI, while the runtime lives: networks are handed back properly. False if something may be left in its store. */
+async function removePods(instance: Instance, say: (message: string) => void): Promise<boolean> {
+  const foreign = givenEndpoint(instance);
+  const socket = foreign === undefined ? instance.containerdSocket : parseEndpoint(foreign);
+  if (foreign === undefined && runningContainerd(instance) === undefined) return !existsSync(instance.containerdState);
+  if (!(await accepts(socket))) return false;
+  const client = openCri(socket);
+  try {
+    const { items } = await client.runtime.listPodSandbox({}, { timeoutMs: 10_000 });
+    const ownUids = foreign === undefined ? undefined : podUids(instance);
+    const own = items.filter((item) => ownUids === undefined || ownUids.has(item.labels['io.kubernetes.pod.uid'] ?? ''));
+    if (own.length > 0) say(`removing ${own.length} pod${own.length === 1 ? '' : 's'}`);
+    const queue = own.map((item) => item.id);
+    const worker = async (): Promise<void> => {
+      for (let id = queue.shift(); id !== undefined; id = queue.shift()) await removePod(client, id);
+    };
+    await Promise.all(Array.from({ length: STOP_CONCURRENCY }, worker));
+    return true;
+  } catch (error) {
+    say(`the runtime did not remove the pods itself (${errorMessage(error)}), removing them by hand`);
+    return false;
+  } finally {
+    client.close();
+  }
+}
+
+function givenEndpoint(instance: Instance): string | undefined {
+  if (!existsSync(endpointFile(instance))) return undefined;
+  const text = readFileSync(endpointFile(instance), 'utf8').trim();
+  return text === '' ? undefined : text;
+}
+
+async function removePod(client: CriClient, id: string): Promise<void> {
+  const { containers } = await client.runtime.listContainers({ filter: { podSandboxId: id } });
+  await Promise.all(containers.map((container) => client.runtime.stopContainer({ containerId: container.id, timeout: CONTAINER_GRACE_S }, { timeoutMs: 15_000 })));
+  await client.runtime.stopPodSandbox({ podSandboxId: id }, { timeoutMs: 20_000 });
+  await client.runtime.removePodSandbox({ podSandboxId: id }, { timeoutMs: 20_000 });
+}
+
+/** In a runtime shared with others only pods whose folder our agent made are ours. */
+function podUids(instance: Instance): Set<string> {
+  const fromRoot = globSync('pods/*', { cwd: instance.kubeletRoot }).map((path) => path.slice('pods/'.length));
+  const fromLogs = globSync('*', { cwd: instance.podLogsDir }).map((name) => name.slice(name.lastIndexOf('_') + 1));
+  return new Set([...fromRoot, ...fromLogs]);
+}
+
+/** Containers before their shims, because a shim that dies first leaves its container to process 1. */
+async function killLeftovers(instance: Instance): Promise<void> {
+  await waitUntil(() => {
+    const { shims, children } = findShims(instance.containerdSocket);
+    for (const record of [...children, ...shims]) signalProcess(record, 'SIGKILL');
+    return shims.length === 0 && children.length === 0;
+  }, 5000, 20);
+}
+
+function mountsOf(instance: Instance): string[] {
+  return selectMountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), instance.dataDir);
+}
+
+/** A busy mount is detached: it vanishes with its last user. */
+async function unmountAll(instance: Instance): Promise<void> {
+  for (const flags of [[], ['-l']]) {
+    for (const point of mountsOf(instance)) await tryCommand(['umount', ...flags, point]);
+  }
+}
+
+/** Shims listen in /run/containerd/s whatever containerd's state folder is; each bundle remembers its address. */
+function removeShimSockets(instance: Instance): void {
+  for (const path of globSync('io.containerd.runtime.v2.task/*/*/{address,bootstrap.json}', { cwd: instance.containerdState })) {
+    const text = readFileSync(join(instance.containerdState, path), 'utf8');
+    const socket = /unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)/.exec(text)?.[1];
+    if (socket !== undefined) rmSync(socket, { force: true });
+  }
+}
+
+/** The image store stays by default, for a quick next start; it goes if pods could not be removed through CRI, whose records lie in it. */
+function removeFiles(instance: Instance, options: { purge: boolean; keepImages: boolean }): void {
+  const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
+  if (options.purge) {
+    remove(instance.dataDir);
+    return;
+  }
+  for (const path of [instance.containerdState, instance.containerdSocket, `${instance.containerdSocket}.ttrpc`, instance.kubeletRoot, instance.podLogsDir, join(instance.dataDir, 'cni')]) remove(path);
+  if (!options.keepImages) remove(instance.containerdRoot);
+  remove(instance.runDir);
+}
+
+/** Absolute and free of symbolic links as far as it exists. */
+export function realDataDir(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}

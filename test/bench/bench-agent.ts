@@ -1,0 +1,173 @@
+/** The agent under measurement: the bundle, run as `bin/kubelet` runs it, on the bench's own containerd and folders. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { writeAgentConfig } from '../../src/up/agent.ts';
+import { getJson } from '../../src/up/agent-client.ts';
+import { machineEnvironment, runCommand } from '../../src/up/commands.ts';
+import { lastLines } from '../../src/up/containerd.ts';
+import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
+import { describeProcess, isAlive, pause, type ProcessRecord, stopProcess, waitUntil, writeProcessFile } from '../../src/up/processes.ts';
+import { kubeletPidFile } from '../../src/up/teardown.ts';
+import type { TestContainerd } from '../integration/support/containerd.ts';
+import { type PodStatusView, PodWatch } from './pod-watch.ts';
+import { COMMAND } from './raw-pod.ts';
+
+const repository = join(import.meta.dirname, '..', '..');
+const NODE_NAME = 'bench';
+const TICKS_PER_SECOND = 100;
+const START_TIMEOUT_MS = 30_000;
+
+export class BenchAgent {
+  readonly #containerd: TestContainerd;
+  readonly #program: string;
+  readonly #staging: string;
+  #record: ProcessRecord | undefined;
+  #watch: PodWatch | undefined;
+
+  private constructor(containerd: TestContainerd, program: string) {
+    this.#containerd = containerd;
+    this.#program = program;
+    this.#staging = join(containerd.instance.dataDir, 'staging');
+  }
+
+  /** Builds the bundle into the bench's own folder, so that a `dist` in the checkout is neither used nor changed. */
+  static async prepare(containerd: TestContainerd): Promise<BenchAgent> {
+    const { instance } = containerd;
+    const home = join(instance.dataDir, 'program');
+    mkdirSync(join(home, 'bin'), { recursive: true });
+    copyFileSync(join(repository, 'bin', 'kubelet'), join(home, 'bin', 'kubelet'));
+    for (const name of ['node_modules', 'package.json']) symlinkSync(join(repository, name), join(home, name));
+    await runCommand([process.execPath, join(repository, 'scripts', 'build.ts'), join(home, 'dist')]);
+    const agent = new BenchAgent(containerd, join(home, 'bin', 'kubelet'));
+    for (const folder of [instance.manifestsDir, agent.#staging]) mkdirSync(folder, { recursive: true });
+    await writeAgentConfig(instance, containerd.endpoint);
+    return agent;
+  }
+
+  /** Starts the process and returns at once. */
+  spawn(): ChildProcess {
+    const { instance } = this.#containerd;
+    const log = openSync(instance.kubeletLog, 'a');
+    const args = ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--hostname-override', NODE_NAME, ...(process.env['BENCH_KUBELET_ARGS'] ?? '').split(' ').filter(Boolean)];
+    const environment = machineEnvironment();
+    const child = spawn(this.#program, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` } });
+    closeSync(log);
+    if (child.pid === undefined) throw new Error(`cannot start ${this.#program}`);
+    writeProcessFile(kubeletPidFile(instance), child.pid);
+    this.#record = describeProcess(child.pid);
+    child.unref();
+    return child;
+  }
+
+  /** Starts it and opens the watch. */
+  async start(): Promise<void> {
+    this.spawn();
+    if (!(await waitUntil(() => !isAlive(this.#record) || this.answers(), START_TIMEOUT_MS))) throw this.#broken('did not answer');
+    if (!isAlive(this.#record)) throw this.#broken('ended right after its start');
+    await this.openWatch();
+  }
+
+  async openWatch(): Promise<PodWatch> {
+    this.#watch = await PodWatch.open(this.#containerd.instance.kubeletSocket);
+    return this.#watch;
+  }
+
+  closeWatch(): void {
+    this.#watch?.close();
+    this.#watch = undefined;
+  }
+
+  get watch(): PodWatch {
+    if (this.#watch === undefined) throw new Error('the watch is not open');
+    return this.#watch;
+  }
+
+  get pid(): number {
+    if (!isAlive(this.#record)) throw this.#broken('does not run');
+    return this.#record.pid;
+  }
+
+  async answers(): Promise<boolean> {
+    return this.pods().then(() => true, () => false);
+  }
+
+  async pods(): Promise<PodStatusView[]> {
+    const { items } = (await getJson(this.#containerd.instance.kubeletSocket, '/pods')) as { items?: PodStatusView[] | null };
+    return items ?? [];
+  }
+
+  /** Runs `work` with the agent stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch up. */
+  async asleep<T>(work: () => Promise<T>): Promise<T> {
+    const { pid } = this;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      return await work();
+    } finally {
+      process.kill(pid, 'SIGCONT');
+      await pause(250);
+    }
+  }
+
+  async kill(): Promise<void> {
+    this.closeWatch();
+    const record = this.#record;
+    if (isAlive(record)) process.kill(record.pid, 'SIGKILL');
+    if (!(await waitUntil(() => !isAlive(record), 10_000, 2))) throw new Error('the agent survived SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    this.closeWatch();
+    await stopProcess(this.#record, 5000);
+  }
+
+  /** User and system time of the process so far, in milliseconds. */
+  cpuMs(): number {
+    return processCpuMs(this.pid);
+  }
+
+  residentMib(): number {
+    const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1];
+    return Number(kib) / 1024;
+  }
+
+  /** Writes manifests beside the folder; the returned function moves them in, each by one atomic rename, and says when the first one was moved. */
+  stage(names: readonly string[], restartPolicy: 'Always' | 'Never' = 'Always'): () => number {
+    for (const name of names) writeFileSync(join(this.#staging, `${name}.yaml`), manifest(name, restartPolicy));
+    return () => {
+      const atMs = performance.now();
+      for (const name of names) renameSync(join(this.#staging, `${name}.yaml`), join(this.#containerd.instance.manifestsDir, `${name}.yaml`));
+      return atMs;
+    };
+  }
+
+  /** Takes manifests away; says when. */
+  withdraw(names: readonly string[]): number {
+    const atMs = performance.now();
+    for (const name of names) rmSync(join(this.#containerd.instance.manifestsDir, `${name}.yaml`), { force: true });
+    return atMs;
+  }
+
+  #broken(what: string): Error {
+    return new Error(`the agent ${what}; the end of its log:\n${lastLines(this.#containerd.instance.kubeletLog, 15)}`);
+  }
+}
+
+/** Static pods carry the node's name behind their own. */
+export const podName = (manifestName: string): string => `${manifestName}-${NODE_NAME}`;
+
+export function processCpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+}
+
+function manifest(name: string, restartPolicy: string): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels: { app: 'bench' } },
+    spec: { restartPolicy, containers: [{ name: 'main', image: WEB_IMAGE, imagePullPolicy: 'IfNotPresent', command: COMMAND }] },
+  });
+}

@@ -1,0 +1,29 @@
+/** What every measurement gets. */
+import type { TestContainerd } from '../integration/support/containerd.ts';
+import type { BenchAgent } from './bench-agent.ts';
+import type { BenchOptions } from './options.ts';
+import type { Row } from './report.ts';
+
+export interface BenchContext {
+  containerd: TestContainerd;
+  agent: BenchAgent;
+  options: BenchOptions;
+  add(row: Row): void;
+  /** A finding that is not a number: shown below the table. */
+  note(text: string): void;
+  /** Progress, on standard error. */
+  say(text: string): void;
+}
+
+/** What the runtime still holds of the agent's pod, found by the label it gives to sandboxes and containers. */
+export async function countInRuntime({ containerd }: BenchContext, pod?: string): Promise<number> {
+  const labelSelector: Record<string, string> = pod === undefined ? { 'io.kubernetes.pod.namespace': 'default' } : { 'io.kubernetes.pod.name': pod };
+  const [{ items }, { containers }] = await Promise.all([containerd.cri.runtime.listPodSandbox({ filter: { labelSelector } }), containerd.cri.runtime.listContainers({ filter: { labelSelector } })]);
+  return items.length + containers.length;
+}
+
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}

@@ -1,0 +1,118 @@
+// npm run bench: the agent beside raw CRI calls doing the same work, on one private containerd, in one run.
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorMessage } from '../../src/base/errors.ts';
+import { startContainerd, type TestContainerd } from '../integration/support/containerd.ts';
+import { BenchAgent } from './bench-agent.ts';
+import type { BenchContext } from './bench-context.ts';
+import { describeMachine, measureBusyShare, renderMachine } from './machine.ts';
+import { measureBurst } from './measure-burst.ts';
+import { measureMany } from './measure-many.ts';
+import { measureExit, measureRestart, measureStartAndDelete } from './measure-single.ts';
+import { type BenchOptions, parseOptions, type RowName, USAGE } from './options.ts';
+import { judge, renderMarkdown, renderTable, type Row } from './report.ts';
+
+/** A run that takes longer hangs somewhere: it is ended, cleaned up and reported as a malfunction. */
+const LIMIT_MS = 12 * 60_000;
+
+/** Above it, numbers of other work on the machine are in ours. */
+const QUIET_SHARE = 0.1;
+
+interface Stage {
+  rows: readonly RowName[];
+  run: (context: BenchContext) => Promise<void>;
+}
+
+const STAGES: readonly Stage[] = [
+  { rows: ['start', 'delete'], run: measureStartAndDelete },
+  { rows: ['restart'], run: measureRestart },
+  { rows: ['exit'], run: measureExit },
+  { rows: ['burst'], run: measureBurst },
+  { rows: ['idle', 'startup'], run: measureMany },
+];
+
+const say = (text: string): void => console.error(`bench: ${text}`);
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  if (options === undefined) {
+    console.log(USAGE);
+    return 0;
+  }
+  const machine = await describeMachine();
+  const rows: Row[] = [];
+  const notes: string[] = [];
+  const busy = await measureBusyShare();
+  if (busy > QUIET_SHARE) notes.push(`the machine was ${Math.round(busy * 100)} % busy with other work just before the run; rows of many pods at once mean little then`);
+  const startMs = performance.now();
+  const error = await run(options, rows, notes);
+  console.log(['', ...renderMachine(machine), '', ...(rows.length > 0 ? renderTable(rows) : []), ...notes.map((text) => `note: ${text}`)].join('\n'));
+  const missed = rows.filter((row) => (judge(row).over ?? 0) > 0).length;
+  const judged = rows.filter((row) => row.target !== undefined).length;
+  console.log(`\n${judged - missed} of ${judged} targets met, ${Math.round((performance.now() - startMs) / 1000)} s`);
+  if (options.jsonFile !== undefined) {
+    const results = rows.map((row) => ({ ...row, ...judge(row), samples: { agent: row.agent, floor: row.floor } }));
+    writeFileSync(options.jsonFile, `${JSON.stringify({ machine, quick: options.quick, rows: results, notes, markdown: renderMarkdown(rows), malfunction: error }, null, 2)}\n`);
+  }
+  if (error === undefined) return 0;
+  console.error(`bench: malfunction: ${error}`);
+  return 1;
+}
+
+/** Everything that was started is gone when it returns; what went wrong is the answer. */
+async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise<string | undefined> {
+  let containerd: TestContainerd | undefined;
+  let agent: BenchAgent | undefined;
+  let error: string | undefined;
+  const interrupted = interruption();
+  try {
+    say('starting containerd, building the agent');
+    containerd = await startContainerd({ name: 'bench' });
+    agent = await BenchAgent.prepare(containerd);
+    const context: BenchContext = { containerd, agent, options, add: (row) => rows.push(row), note: (text) => notes.push(text), say };
+    await Promise.race([measure(context), interrupted]);
+  } catch (cause) {
+    error = errorMessage(cause);
+  }
+  try {
+    if (containerd !== undefined) {
+      say('cleaning up');
+      await agent?.stop();
+      keepLogs(containerd, options.logFolder ?? (error === undefined ? undefined : join('/tmp', `kubelet-ts-bench-${process.pid}`)));
+      await containerd.stop();
+    }
+  } catch (cause) {
+    error = `${error === undefined ? '' : `${error}; `}${errorMessage(cause)}`;
+  }
+  return error;
+}
+
+async function measure(context: BenchContext): Promise<void> {
+  const wanted = (rows: readonly RowName[]): boolean => rows.some((row) => context.options.only.includes(row));
+  await context.agent.start();
+  for (const stage of STAGES.filter(({ rows }) => wanted(rows))) {
+    context.say(`taking ${stage.rows.filter((row) => context.options.only.includes(row)).join(' and ')}`);
+    await stage.run(context);
+  }
+}
+
+/** Rejects on Ctrl-C, on SIGTERM, and when the time is over; never resolves. */
+function interruption(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => reject(new Error(`ended by ${signal}`)));
+    setTimeout(() => reject(new Error(`took longer than ${LIMIT_MS / 60_000} minutes`)), LIMIT_MS).unref();
+  });
+}
+
+function keepLogs(containerd: TestContainerd, folder: string | undefined): void {
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  const { kubeletLog, containerdLog } = containerd.instance;
+  for (const [from, name] of [[kubeletLog, 'kubelet.log'], [containerdLog, 'containerd.log']] as const) if (existsSync(from)) copyFileSync(from, join(folder, name));
+  say(`logs are in ${folder}`);
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(`bench: ${errorMessage(error)}`);
+  return 2;
+});

@@ -1,0 +1,122 @@
+/** One pod at a time: start, deletion, crash, exit. Floor and agent take turns, so that drift of the machine meets both. */
+import { pause, waitUntil } from '../../src/up/processes.ts';
+import { type BenchContext, countInRuntime, timed } from './bench-context.ts';
+import { podName } from './bench-agent.ts';
+import type { Change } from './pod-watch.ts';
+import { containerPid, RawPod } from './raw-pod.ts';
+
+/** Between two steps of one sample: what the step before left under way ends. */
+const REST_MS = 100;
+const GONE_TIMEOUT_MS = 90_000;
+
+/** Rows `start` and `delete`. */
+export async function measureStartAndDelete(context: BenchContext): Promise<void> {
+  const { agent, containerd, options } = context;
+  const floor = { start: [] as number[], remove: [] as number[] };
+  const own = { start: [] as number[], remove: [] as number[], reported: [] as number[] };
+  // Sample 0 warms both up and is not counted.
+  for (let sample = 0; sample <= options.samples; sample += 1) {
+    await agent.asleep(async () => {
+      const raw = new RawPod(containerd, `raw-start-${sample}`);
+      const startMs = await timed(() => raw.run());
+      await pause(REST_MS);
+      const removeMs = await timed(() => raw.remove());
+      if (sample === 0) return;
+      floor.start.push(startMs);
+      floor.remove.push(removeMs);
+    });
+    const name = `start-${sample}`;
+    const placedMs = agent.stage([name])();
+    const ready = await agent.watch.ready(podName(name));
+    await pause(REST_MS);
+    const gone = await removeAndWait(context, name);
+    await pause(REST_MS);
+    if (sample === 0) continue;
+    own.start.push(ready.atMs - placedMs);
+    own.remove.push(gone.allMs);
+    own.reported.push(gone.reportedMs);
+  }
+  context.add({ name: 'start', title: 'manifest written -> Ready', unit: 'ms', agent: own.start, floor: floor.start, target: { kind: 'floorPlus', value: 60 }, upstream: 'floor + 400 ms' });
+  context.add({ name: 'delete', title: 'manifest removed -> all gone', unit: 'ms', agent: own.remove, floor: floor.remove });
+  context.add({ name: 'delete-reported', title: '  of which: pod reported gone', unit: 'ms', agent: own.reported, floor: [] });
+}
+
+/** Takes the manifest away; how long until the agent reports the pod gone, and until the runtime holds nothing of it either. */
+export async function removeAndWait(context: BenchContext, name: string): Promise<{ reportedMs: number; allMs: number }> {
+  const { agent } = context;
+  const removedMs = agent.withdraw([name]);
+  const deleted = await agent.watch.deleted(podName(name));
+  if (!(await waitUntil(async () => (await countInRuntime(context, podName(name))) === 0, GONE_TIMEOUT_MS, 5))) {
+    throw new Error(`pod ${name} was reported gone, and its containers are still in the runtime after ${GONE_TIMEOUT_MS / 1000} s`);
+  }
+  return { reportedMs: deleted.atMs - removedMs, allMs: performance.now() - removedMs };
+}
+
+/** Row `restart`: a fresh pod each time, because the second crash of the same pod has to wait (CrashLoopBackOff). */
+export async function measureRestart(context: BenchContext): Promise<void> {
+  const { agent, containerd, options } = context;
+  const floor: number[] = [];
+  const own: number[] = [];
+  for (let sample = 0; sample <= options.samples; sample += 1) {
+    await agent.asleep(async () => {
+      const raw = new RawPod(containerd, `raw-restart-${sample}`);
+      await raw.run();
+      await pause(REST_MS);
+      await raw.killContainer();
+      const startMs = await timed(() => raw.startContainer());
+      await raw.remove();
+      if (sample > 0) floor.push(startMs);
+    });
+    const name = `restart-${sample}`;
+    agent.stage([name])();
+    const first = containerOf(await agent.watch.ready(podName(name)));
+    await pause(REST_MS);
+    const pid = await containerPid(containerd.cri, first);
+    const killedMs = performance.now();
+    process.kill(pid, 'SIGKILL');
+    const again = await agent.watch.until(podName(name), (change) => isRunning(change) && containerOf(change) !== first, 30_000);
+    if (sample > 0) own.push(again.atMs - killedMs);
+    await removeAndWait(context, name);
+  }
+  context.add({ name: 'restart', title: 'container killed -> running again', unit: 'ms', agent: own, floor, target: { kind: 'floorPlus', value: 60 }, upstream: '700..1200 ms' });
+}
+
+/** Row `exit`: killed from outside (Failed) and ended by itself on SIGTERM (Succeeded) by turns; the floor is the runtime's own status. */
+export async function measureExit(context: BenchContext): Promise<void> {
+  const { agent, containerd, options } = context;
+  const floor: number[] = [];
+  const own: number[] = [];
+  for (let sample = 0; sample <= options.samples; sample += 1) {
+    await agent.asleep(async () => {
+      const raw = new RawPod(containerd, `raw-exit-${sample}`);
+      await raw.run();
+      await pause(REST_MS);
+      const exitMs = await timed(() => raw.killContainer());
+      await raw.remove();
+      if (sample > 0) floor.push(exitMs);
+    });
+    const name = `exit-${sample}`;
+    const [signal, phase] = sample % 2 === 0 ? (['SIGKILL', 'Failed'] as const) : (['SIGTERM', 'Succeeded'] as const);
+    agent.stage([name], 'Never')();
+    const first = containerOf(await agent.watch.ready(podName(name)));
+    await pause(REST_MS);
+    const pid = await containerPid(containerd.cri, first);
+    const signalledMs = performance.now();
+    process.kill(pid, signal);
+    const ended = await agent.watch.until(podName(name), ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded', 30_000);
+    if (ended.pod.status?.phase !== phase) context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
+    if (sample > 0) own.push(ended.atMs - signalledMs);
+    await removeAndWait(context, name);
+  }
+  context.add({ name: 'exit', title: 'process exits -> phase', unit: 'ms', agent: own, floor, target: { kind: 'atMost', value: 60 }, upstream: '1900 ms' });
+}
+
+function containerOf({ pod }: Change): string {
+  const id = pod.status?.containerStatuses?.[0]?.containerID?.replace(/^.*:\/\//, '');
+  if (id === undefined || id === '') throw new Error(`pod ${pod.metadata.name} is Ready without a container id`);
+  return id;
+}
+
+function isRunning({ pod }: Change): boolean {
+  return pod.status?.containerStatuses?.[0]?.state?.running !== undefined;
+}

@@ -1,0 +1,71 @@
+/** What `npm run bench` can be asked for. Pure. */
+import { parseArgs } from 'node:util';
+import { KubeletError } from '../../src/base/errors.ts';
+
+/** Rows of the table, in the order they are taken. */
+export const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup'] as const;
+export type RowName = (typeof ROW_NAMES)[number];
+
+export interface BenchOptions {
+  only: readonly RowName[];
+  /** Of each single-pod row. */
+  samples: number;
+  /** Of 30 pods at once, agent and floor each. */
+  burstRounds: number;
+  idleSeconds: number;
+  settleSeconds: number;
+  startups: number;
+  jsonFile: string | undefined;
+  quick: boolean;
+  /** Keeps the agent's and containerd's log in this folder. */
+  logFolder: string | undefined;
+}
+
+export const USAGE = `usage: npm run bench -- [--quick] [--samples N] [--only NAME[,NAME]] [--json FILE] [--logs FOLDER]
+
+  --quick        fewer samples and a shorter idle time: under 3 minutes instead of under 8
+  --samples N    how often each single-pod row is taken (default 15, quick 5)
+  --only NAME    one row or several: ${ROW_NAMES.join(', ')}
+  --json FILE    every sample, for machines
+  --logs FOLDER  keep the logs of the agent and of containerd there
+`;
+
+/** Throws `Invalid` with what is accepted. Undefined means: print the usage. */
+export function parseOptions(args: readonly string[]): BenchOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      samples: { type: 'string' },
+      only: { type: 'string', multiple: true },
+      json: { type: 'string' },
+      logs: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { quick } = values;
+  return {
+    quick,
+    only: values.only === undefined ? ROW_NAMES : values.only.flatMap((text) => text.split(',')).map(rowName),
+    samples: values.samples === undefined ? (quick ? 5 : 15) : positive(values.samples),
+    burstRounds: quick ? 1 : 3,
+    idleSeconds: quick ? 20 : 60,
+    settleSeconds: quick ? 8 : 20,
+    startups: quick ? 3 : 5,
+    jsonFile: values.json,
+    logFolder: values.logs,
+  };
+}
+
+function rowName(text: string): RowName {
+  const name = ROW_NAMES.find((known) => known === text);
+  if (name === undefined) throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
+  return name;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 1000) throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
+  return value;
+}

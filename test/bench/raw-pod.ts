@@ -1,0 +1,137 @@
+/** The floor: a pod by bare CRI calls, with the configuration the agent would give it, and nothing around them. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PartialMessage } from '../../src/cri/cri-api.ts';
+import type { CriClient } from '../../src/cri/cri-client.ts';
+import { ContainerState, MountPropagation, NamespaceMode, SecurityProfile_ProfileType, type ContainerConfig, type PodSandboxConfig } from '../../src/cri/generated/cri-v1.ts';
+import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
+import { describeProcess, waitUntil } from '../../src/up/processes.ts';
+import type { TestContainerd } from '../integration/support/containerd.ts';
+
+/** Ends at once on SIGTERM with exit code 0: the first process of a pid namespace needs a handler for that. */
+export const COMMAND = ['sh', '-c', 'trap "exit 0" TERM; sleep 2147483647 & wait'];
+const NAMESPACES = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER, ipc: NamespaceMode.POD };
+const MASKED_PATHS = [
+  '/proc/asound', '/proc/acpi', '/proc/interrupts', '/proc/kcore', '/proc/keys', '/proc/latency_stats', '/proc/timer_list', '/proc/timer_stats', '/proc/sched_debug',
+  '/proc/scsi', '/sys/firmware', '/sys/devices/virtual/powercap',
+];
+const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+/** What a best-effort container gets. */
+const RESOURCES = { cpuPeriod: 100_000n, cpuQuota: 0n, cpuShares: 2n };
+
+/** Labels are as many and as long as the agent's, and do not say that the pod is a kubelet's: the agent on the same runtime must leave it alone. */
+function labels(name: string, container?: string): Record<string, string> {
+  return {
+    'dev.kubelet-ts.bench.pod.name': name,
+    'dev.kubelet-ts.bench.pod.namespace': 'default',
+    'dev.kubelet-ts.bench.pod.uid': name,
+    ...(container === undefined ? {} : { 'dev.kubelet-ts.bench.container.name': container }),
+  };
+}
+
+export class RawPod {
+  readonly #cri: CriClient;
+  readonly #sandbox: PartialMessage<PodSandboxConfig>;
+  readonly #files: string;
+  #sandboxId = '';
+  #containerIds: string[] = [];
+
+  constructor(containerd: TestContainerd, name: string) {
+    const { instance, cgroupRoot } = containerd;
+    this.#cri = containerd.cri;
+    this.#files = join(instance.dataDir, 'raw', name);
+    const logDirectory = join(instance.podLogsDir, `default_${name}_${name}`);
+    mkdirSync(this.#files, { recursive: true });
+    mkdirSync(logDirectory, { recursive: true });
+    writeFileSync(join(this.#files, 'etc-hosts'), '127.0.0.1\tlocalhost\n');
+    writeFileSync(join(this.#files, 'termination-log'), '');
+    this.#sandbox = {
+      metadata: { name, namespace: 'default', uid: name, attempt: 0 },
+      hostname: name,
+      logDirectory,
+      dnsConfig: { servers: nameServers(), searches: [], options: [] },
+      labels: labels(name),
+      linux: {
+        // As deep as kubepods/besteffort/podUID.
+        cgroupParent: `${cgroupRoot}/raw/besteffort/pod${name}`,
+        resources: RESOURCES,
+        securityContext: { namespaceOptions: NAMESPACES, seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault } },
+      },
+    };
+  }
+
+  /** RunPodSandbox, CreateContainer, StartContainer, ContainerStatus. */
+  async run(): Promise<void> {
+    const { podSandboxId } = await this.#cri.runtime.runPodSandbox({ config: this.#sandbox });
+    this.#sandboxId = podSandboxId;
+    await this.startContainer();
+    await this.#cri.runtime.containerStatus({ containerId: this.#current });
+  }
+
+  /** CreateContainer and StartContainer, each time with the next attempt's number. */
+  async startContainer(): Promise<void> {
+    const { containerId } = await this.#cri.runtime.createContainer({ podSandboxId: this.#sandboxId, sandboxConfig: this.#sandbox, config: this.#container() });
+    this.#containerIds.push(containerId);
+    await this.#cri.runtime.startContainer({ containerId });
+  }
+
+  /** SIGKILL to its process; returns when the runtime says that it has exited. */
+  async killContainer(): Promise<void> {
+    process.kill(await containerPid(this.#cri, this.#current), 'SIGKILL');
+    const exited = async (): Promise<boolean> => (await this.#cri.runtime.containerStatus({ containerId: this.#current })).status?.state === ContainerState.CONTAINER_EXITED;
+    if (!(await waitUntil(exited, 10_000, 1))) throw new Error('a killed container did not exit');
+  }
+
+  get containerId(): string {
+    return this.#current;
+  }
+
+  /** StopContainer, StopPodSandbox, RemoveContainer, RemovePodSandbox. */
+  async remove(): Promise<void> {
+    await this.#cri.runtime.stopContainer({ containerId: this.#current, timeout: 30 });
+    await this.#cri.runtime.stopPodSandbox({ podSandboxId: this.#sandboxId });
+    for (const containerId of this.#containerIds) await this.#cri.runtime.removeContainer({ containerId });
+    await this.#cri.runtime.removePodSandbox({ podSandboxId: this.#sandboxId });
+  }
+
+  get #current(): string {
+    const id = this.#containerIds.at(-1);
+    if (id === undefined) throw new Error('the raw pod has no container');
+    return id;
+  }
+
+  #container(): PartialMessage<ContainerConfig> {
+    const attempt = this.#containerIds.length;
+    const mount = (containerPath: string, file: string) => ({ containerPath, hostPath: join(this.#files, file), readonly: false, propagation: MountPropagation.PROPAGATION_PRIVATE });
+    return {
+      metadata: { name: 'main', attempt },
+      image: { image: WEB_IMAGE },
+      command: COMMAND,
+      mounts: [mount('/etc/hosts', 'etc-hosts'), mount('/dev/termination-log', 'termination-log')],
+      labels: labels(this.#sandbox.metadata?.name ?? '', 'main'),
+      logPath: `main/${attempt}.log`,
+      linux: {
+        resources: { ...RESOURCES, oomScoreAdj: 1000n },
+        securityContext: {
+          namespaceOptions: NAMESPACES,
+          runAsUser: { value: 0n },
+          maskedPaths: MASKED_PATHS,
+          readonlyPaths: READONLY_PATHS,
+          seccomp: { profileType: SecurityProfile_ProfileType.Unconfined },
+        },
+      },
+    };
+  }
+}
+
+/** Of a running container's first process, from the runtime's verbose status. */
+export async function containerPid(cri: CriClient, containerId: string): Promise<number> {
+  const { info } = await cri.runtime.containerStatus({ containerId, verbose: true });
+  const { pid } = JSON.parse(info['info'] ?? '{}') as { pid?: number };
+  if (pid === undefined || pid <= 1 || describeProcess(pid) === undefined) throw new Error(`the runtime names no living process for container ${containerId}`);
+  return pid;
+}
+
+function nameServers(): string[] {
+  return readFileSync('/etc/resolv.conf', 'utf8').split('\n').flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? []).slice(0, 3);
+}

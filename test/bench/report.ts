@@ -1,0 +1,109 @@
+/** From samples to the table people read and the JSON machines read. Pure. */
+
+export interface Summary {
+  n: number;
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** Where the goal for a row lies. `atMost` is absolute, the others are relative to the floor of the same run. */
+export type Target = { kind: 'atMost'; value: number } | { kind: 'floorPlus'; value: number } | { kind: 'floorTimes'; value: number };
+
+export interface Row {
+  name: string;
+  title: string;
+  unit: 'ms' | 'mcpu' | 'MiB';
+  agent: readonly number[];
+  /** The same work by raw CRI calls; empty where there is none. */
+  floor: readonly number[];
+  /** Absent for rows that only inform. */
+  target?: Target;
+  /** What upstream's kubelet needed, where that is known: for comparison only. */
+  upstream?: string;
+}
+
+export interface Judgement {
+  agent: Summary;
+  floor: Summary | undefined;
+  /** The largest median that still passes. */
+  limit: number | undefined;
+  /** By how much the median is over the limit, in the row's unit; 0 or less passes. */
+  over: number | undefined;
+}
+
+/** Throws on an empty list: a row without samples is a malfunction. */
+export function summarize(samples: readonly number[]): Summary {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const [min, max] = [sorted[0], sorted.at(-1)];
+  if (min === undefined || max === undefined) throw new Error('no sample was taken');
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? min;
+  const median = sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+  return { n: sorted.length, median, min, max };
+}
+
+export function judge(row: Row): Judgement {
+  const agent = summarize(row.agent);
+  const floor = row.floor.length === 0 ? undefined : summarize(row.floor);
+  const limit = row.target === undefined ? undefined : computeLimit(row.target, floor);
+  return { agent, floor, limit, over: limit === undefined ? undefined : agent.median - limit };
+}
+
+function computeLimit(target: Target, floor: Summary | undefined): number {
+  if (target.kind === 'atMost') return target.value;
+  if (floor === undefined) throw new Error('a target relative to the floor needs a floor');
+  return target.kind === 'floorPlus' ? floor.median + target.value : floor.median * target.value;
+}
+
+const HEADINGS = ['', 'agent: median (min..max)', 'floor: median (min..max)', 'n', 'agent to floor', 'target', 'verdict', 'upstream'];
+
+/** One line per row, columns aligned. */
+export function renderTable(rows: readonly Row[]): string[] {
+  const cells = [HEADINGS, ...rows.map(renderRow)];
+  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  return cells.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+}
+
+/** The same as Markdown, for docs/benchmarks.md. */
+export function renderMarkdown(rows: readonly Row[]): string[] {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...rows.map((row) => line(renderRow(row)))];
+}
+
+function renderRow(row: Row): string[] {
+  const { agent, floor, over } = judge(row);
+  return [row.title, range(agent, row.unit), floor === undefined ? '' : range(floor, row.unit), String(agent.n), compare(row, agent, floor), targetText(row), verdict(row, over), row.upstream ?? ''];
+}
+
+function range({ n, median, min, max }: Summary, unit: Row['unit']): string {
+  return n === 1 ? `${number(median)} ${unit}` : `${number(median)} ${unit} (${number(min)}..${number(max)})`;
+}
+
+function compare(row: Row, agent: Summary, floor: Summary | undefined): string {
+  if (floor === undefined) return '';
+  const difference = agent.median - floor.median;
+  return `${difference < 0 ? '-' : '+'}${number(Math.abs(difference))} ${row.unit}, x${(agent.median / floor.median).toFixed(2)}`;
+}
+
+function targetText({ target, unit }: Row): string {
+  switch (target?.kind) {
+    case undefined:
+      return '';
+    case 'atMost':
+      return `<= ${number(target.value)} ${unit}`;
+    case 'floorPlus':
+      return `<= floor + ${number(target.value)} ${unit}`;
+    case 'floorTimes':
+      return `<= floor x ${target.value}`;
+  }
+}
+
+function verdict(row: Row, over: number | undefined): string {
+  if (over === undefined) return '';
+  return over <= 0 ? 'PASS' : `over by ${number(over)} ${row.unit}`;
+}
+
+function number(value: number): string {
+  return Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value));
+}

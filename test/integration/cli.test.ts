@@ -1,0 +1,150 @@
+// The commands a person types, against a running agent: text, JSON and exit codes.
+import assert from 'node:assert/strict';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Pod } from '../../src/api/core/pod.ts';
+import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
+import { waitUntil } from '../../src/up/processes.ts';
+import { podName } from './support/agent.ts';
+import { container, pod, shell, thenSleep } from './support/manifests.ts';
+import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { containerOf } from './support/watch.ts';
+
+const ground = commonGround({ name: 'cli', agent: { config: { containerLogMaxSize: '64Ki', containerLogMaxFiles: 3, containerLogMonitorInterval: '3s' } } });
+
+describe('commands', SIDE_BY_SIDE, () => {
+  test('pods lists pods as a table, as JSON and by name', async () => {
+    const { agent } = ground;
+    const seen = await agent.run(pod('listed', { containers: [container('main'), container('other')] }));
+    const table = await agent.cli('pods');
+    assert.equal(table.code, 0);
+    assert.match(table.stdout, /^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE +IP$/m);
+    assert.match(table.stdout, new RegExp(`^default +${podName('listed')} +2/2 +Running +0 +\\d+s +${seen.status?.podIP}$`, 'm'));
+    const { items } = JSON.parse((await agent.cli('pods', '-o', 'json')).stdout) as { items: Pod[] };
+    assert.equal(items.find((each) => each.metadata.name === podName('listed'))?.status?.phase, 'Running');
+    assert.match((await agent.cli('pods', '-o', 'name')).stdout, new RegExp(`^${podName('listed')}$`, 'm'));
+    assert.deepEqual(JSON.parse((await agent.cli('pods', '-n', 'elsewhere', '-o', 'json')).stdout as string).items, []);
+  });
+
+  test('explain exits 0 for a settled pod and 1 for one that is not, and says why', async () => {
+    const { agent } = ground;
+    await agent.run(pod('settled'));
+    const settled = await agent.cli('explain', 'settled');
+    assert.deepEqual([settled.code, settled.stderr], [0, '']);
+    assert.match(settled.stdout, /settled/);
+    assert.match(settled.stdout, /timeline/);
+    agent.writeManifest('unsettled', pod('unsettled', { containers: [container('main', { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } })] }));
+    await agent.waitFor('unsettled', 'running', (seen) => containerOf(seen).state?.running !== undefined);
+    const unsettled = await agent.cli('explain', 'unsettled');
+    assert.equal(unsettled.code, 1);
+    assert.match(unsettled.stdout, /blocked on +readiness of container main/);
+    const json = await agent.cli('explain', 'unsettled', '-o', 'json');
+    assert.equal(json.code, 1);
+    assert.equal((JSON.parse(json.stdout) as PodExplanation).blockers[0]?.step, 'readiness of container main');
+    const none = await agent.cli('explain', 'nobody');
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /no pod "nobody"/);
+    await agent.remove('unsettled');
+  });
+
+  test('plan prints the steps for a manifest and does nothing', async () => {
+    const { agent, containerd } = ground;
+    const file = join(containerd.instance.dataDir, 'planned.yaml');
+    writeFileSync(file, JSON.stringify(pod('planned', { initContainers: [container('first')] })));
+    const fresh = await agent.cli('plan', file);
+    assert.equal(fresh.code, 0, fresh.stderr);
+    assert.match(fresh.stdout, /1\. create sandbox number 0/i);
+    assert.match(fresh.stdout, /2\. start (init )?container first/i);
+    assert.ok(!(await agent.pods()).some((each) => each.metadata.name === podName('planned')), 'planning made a pod');
+    await agent.run(pod('running'));
+    writeFileSync(file, JSON.stringify(pod('running')));
+    assert.match((await agent.cli('plan', file)).stdout, /nothing to do/);
+    writeFileSync(file, 'apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: []}\n');
+    const bad = await agent.cli('plan', file, '-o', 'json');
+    assert.equal(bad.code, 1);
+    assert.match(bad.stdout, /spec\.containers/);
+  });
+
+  test('exec passes output, input and the exit code on', async () => {
+    const { agent } = ground;
+    await agent.run(pod('executed', { containers: [container('main'), container('other')] }));
+    const plain = await agent.cli('exec', 'executed', '-c', 'main', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7');
+    assert.deepEqual([plain.code, plain.stdout, plain.stderr], [7, 'out\n', 'err\n']);
+    const which = await agent.cli('exec', 'executed', '--', 'true');
+    assert.equal(which.code, 1);
+    assert.match(which.stderr, /several containers: main, other/);
+    // Counts to a number and not to the end: a runtime that speaks v4 of the protocol at most cannot be told that input is over.
+    const child = agent.cliProcess('exec', 'executed', '-c', 'other', '-i', '--', 'sh', '-c', 'head -c 100000 | wc -c');
+    let counted = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (counted += text));
+    child.stdin?.end('x'.repeat(100_000));
+    assert.equal(await new Promise((resolve) => child.on('close', resolve)), 0);
+    assert.equal(counted.trim(), '100000');
+    const missing = await agent.cli('exec', 'executed', '-c', 'main', '--', '/no/such/program');
+    assert.notEqual(missing.code, 0);
+  });
+
+  test('logs prints a container, its earlier instance, its tail and what follows', async () => {
+    const { agent } = ground;
+    const talk = container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }], command: ['sh', '-c', 'n=$(cat /v/n 2>/dev/null || echo 1); echo $((n+1)) > /v/n; for i in 1 2 3; do echo "run $n line $i"; done; [ $n = 1 ] && exit 1; trap "exit 0" TERM; sleep 100000 & wait'] });
+    agent.writeManifest('talking', pod('talking', { volumes: [{ name: 'v', emptyDir: {} }], containers: [talk] }));
+    await agent.waitFor('talking', 'in its second run', (seen) => containerOf(seen).restartCount === 1 && containerOf(seen).ready);
+    assert.ok(await waitUntil(async () => (await agent.cli('logs', 'talking')).stdout === 'run 2 line 1\nrun 2 line 2\nrun 2 line 3\n', 5000, 100));
+    assert.equal((await agent.cli('logs', 'talking', '--tail', '1')).stdout, 'run 2 line 3\n');
+    assert.equal((await agent.cli('logs', 'talking', '-p')).stdout, 'run 1 line 1\nrun 1 line 2\nrun 1 line 3\n');
+    assert.match((await agent.cli('logs', 'talking', '--timestamps')).stdout, /^\d{4}-\d\d-\d\dT\S+ run 2 line 1$/m);
+    const none = await agent.cli('logs', 'talking', '-c', 'nobody');
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /nobody/);
+  });
+
+  test('logs -f goes on until the container is gone, and loses no line when the log is rotated', async () => {
+    const { agent } = ground;
+    const lines = 6000;
+    const flood = container('main', { command: shell(`echo begin; while [ ! -e /go ]; do sleep 0.05; done; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i of a log that is rotated while somebody reads it"; [ $((i % 100)) = 0 ] && sleep 0.12; done`) });
+    agent.writeManifest('flood', pod('flood', { restartPolicy: 'Never', containers: [flood] }));
+    await agent.waitFor('flood', 'running', (seen) => containerOf(seen).state?.running !== undefined);
+    // The flood begins when the follower is there: files rotated before that are not read back, as upstream.
+    const follower = agent.cliProcess('logs', 'flood', '-f');
+    let text = '';
+    follower.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    assert.ok(await waitUntil(() => text === 'begin\n', 10_000));
+    await agent.inside('flood', 'touch /go');
+    assert.equal(await new Promise((resolve) => follower.on('close', resolve)), 0);
+    const numbers = text.trim().split('\n').slice(1).map((line) => Number(/^line (\d+) /.exec(line)?.[1]));
+    assert.deepEqual([numbers.length, numbers[0], numbers.at(-1)], [lines, 1, lines]);
+    assert.ok(numbers.every((number, index) => number === index + 1), 'a line is missing or twice');
+    const folder = join(agent.podLogsDir, `default_${podName('flood')}_${agent.pod('flood').metadata.uid}`, 'main');
+    const files = readdirSync(folder);
+    assert.ok(files.some((name) => /^0\.log\.\d{8}-\d{6}/.test(name)), `the log was not rotated: ${files.join()}`);
+    assert.ok(files.length <= 3, `too many files: ${files.join()}`);
+    await agent.remove('flood');
+  });
+
+  test('without an agent a command says so and where it looked', async () => {
+    const { agent } = ground;
+    const answer = await agent.cli('pods', '--socket', '/nowhere/kubelet.sock');
+    assert.equal(answer.code, 1);
+    assert.match(answer.stderr, /no agent answers at \/nowhere\/kubelet\.sock/);
+  });
+
+  test('version, help and wrong words', async () => {
+    const { agent } = ground;
+    assert.match((await agent.cli('--version')).stdout, /^Kubernetes v1\.36/);
+    const help = await agent.cli('--help');
+    assert.equal(help.code, 0);
+    assert.match(help.stdout, /--config/);
+    const wrong = await agent.cli('explane');
+    assert.equal(wrong.code, 1);
+    assert.notEqual(wrong.stderr, '');
+  });
+
+  test('the socket is for root alone', async () => {
+    const { agent } = ground;
+    assert.equal(statSync(agent.socket).mode & 0o077, 0);
+    const seen = await agent.run(pod('unprivileged', { volumes: [{ name: 's', hostPath: { path: agent.socket } }], securityContext: { runAsUser: 1000 }, containers: [container('main', { command: thenSleep(''), volumeMounts: [{ name: 's', mountPath: '/s' }] })] }));
+    assert.ok(seen);
+    assert.notEqual((await agent.inside('unprivileged', 'nc -w 1 local:/s </dev/null >/dev/null 2>&1; test -w /s && echo writable || echo no')), 'writable');
+  });
+});

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { createLinuxCgroups } from '../../../src/kubelet/adapters/linux-cgroups.ts';
+import { detectCgroupLayout } from '../../../src/kubelet/adapters/linux-cgroups-fs.ts';
+import { readMountInfo } from '../../../src/kubelet/adapters/linux-mountinfo.ts';
+import { cgroupsContract } from '../../../src/kubelet/ports/testing/cgroups-contract.ts';
+
+let made = 0;
+const freshName = (): string => `/kubelet-test-${process.pid}-${made++}`;
+
+async function treeFor(controller: string): Promise<string> {
+  const layout = detectCgroupLayout(await readMountInfo());
+  if (layout.version === 2) return layout.root;
+  const tree = layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes(controller))?.mountPath;
+  assert.ok(tree, `controller ${controller} is mounted`);
+  return tree;
+}
+
+cgroupsContract('the kernel of this machine', async () => {
+  const cgroups = await createLinuxCgroups('cgroupfs');
+  const base = freshName();
+  await cgroups.ensure(base, {});
+  const children: ChildProcess[] = [];
+  const addProcess = async (name: string): Promise<number> => {
+    const child = spawn('sleep', ['60']);
+    children.push(child);
+    await once(child, 'spawn');
+    await writeFile(`${await treeFor('memory')}${name}/cgroup.procs`, String(child.pid));
+    return child.pid ?? 0;
+  };
+  const gone = (child: ChildProcess): Promise<unknown> => (child.exitCode === null && child.signalCode === null ? once(child, 'exit') : Promise.resolve());
+  const settle = async (): Promise<void> => {
+    await Promise.all(children.map(gone));
+  };
+  const end = async (): Promise<void> => {
+    for (const child of children) child.kill('SIGKILL');
+    await settle();
+    await cgroups.remove(base);
+  };
+  return { cgroups, base, addProcess, settle, end };
+});
+
+test('limits arrive in the kernel, and making a pod\'s group takes about a millisecond', async () => {
+  const cgroups = await createLinuxCgroups('cgroupfs');
+  const base = freshName();
+  try {
+    await cgroups.ensure(`${base}/burstable`, { cpuShares: 1024 });
+    const times: number[] = [];
+    for (let index = 0; index < 20; index++) {
+      const startMs = performance.now();
+      await cgroups.ensure(`${base}/burstable/pod${index}`, { cpuShares: 512, cpuPeriodUs: 100_000, cpuQuotaUs: 50_000, memoryBytes: 64 * 2 ** 20, pidsMax: 77 });
+      times.push(performance.now() - startMs);
+    }
+    const value = async (controller: string, v1: string, v2: string): Promise<string> => (await readFile(`${await treeFor(controller)}${base}/burstable/pod0/${cgroups.version === 1 ? v1 : v2}`, 'utf8')).trim();
+    assert.equal(await value('memory', 'memory.limit_in_bytes', 'memory.max'), String(64 * 2 ** 20));
+    assert.equal(await value('pids', 'pids.max', 'pids.max'), '77');
+    assert.equal(await value('cpu', 'cpu.shares', 'cpu.weight'), cgroups.version === 1 ? '512' : '20');
+    const median = times.sort((left, right) => left - right)[10] ?? 0;
+    console.log(`# median of ensure: ${median.toFixed(2)} ms`);
+    assert.ok(median < 20, `median ${median} ms`);
+  } finally {
+    await cgroups.remove(base);
+  }
+});

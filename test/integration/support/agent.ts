@@ -1,0 +1,366 @@
+// The real agent as a process, on a private containerd: start, disturb, ask, stop, and proof that nothing is left.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Pod } from '../../../src/api/core/pod.ts';
+import { explanationText } from '../../../src/kubelet/cmd/cli/pod-table.ts';
+import type { PodExplanation } from '../../../src/kubelet/model/explanation.ts';
+import { freePort } from '../../../src/up/agent.ts';
+import { getJson } from '../../../src/up/agent-client.ts';
+import { machineEnvironment } from '../../../src/up/commands.ts';
+import { lastLines } from '../../../src/up/containerd.ts';
+import { describeProcess, isAlive, type ProcessRecord, stopProcess, waitUntil, writeProcessFile } from '../../../src/up/processes.ts';
+import { kubeletPidFile } from '../../../src/up/teardown.ts';
+import { agentProgram } from './agent-build.ts';
+import { assertNoPodLeftovers, type TestContainerd } from './containerd.ts';
+import { type Change, containerId, isReady, PodWatch } from './watch.ts';
+
+export const NODE = 'node';
+/** Two busy cores; what takes longer than this hangs. */
+const PATIENCE_MS = 30_000;
+
+export interface TestAgentOptions {
+  /** Instead of the containerd's own socket: the proxy's. */
+  endpoint?: string;
+  /** Laid over the configuration. */
+  config?: Record<string, unknown>;
+  args?: readonly string[];
+  env?: Record<string, string>;
+  /** Instead of a folder in the containerd's data folder. */
+  rootDir?: string;
+  podLogsDir?: string;
+}
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** One agent with its folders. Only one may run per containerd, because an agent stops pods it does not know. */
+export class TestAgent {
+  readonly watch = new PodWatch();
+  readonly containerd: TestContainerd;
+  readonly rootDir: string;
+  readonly manifestsDir: string;
+  readonly podLogsDir: string;
+  readonly socket: string;
+  readonly healthzPort: number;
+  readonly #home: string;
+  readonly #options: TestAgentOptions;
+  readonly #program: string;
+  readonly #files = new Set<string>();
+  #record: ProcessRecord | undefined;
+  #child: ChildProcess | undefined;
+
+  private constructor(containerd: TestContainerd, options: TestAgentOptions, machine: { program: string; port: number; healthzPort: number }) {
+    this.containerd = containerd;
+    this.#options = options;
+    this.#program = machine.program;
+    this.#home = join(containerd.instance.dataDir, 'agent');
+    this.rootDir = options.rootDir ?? join(this.#home, 'root');
+    this.podLogsDir = options.podLogsDir ?? join(this.#home, 'logs');
+    this.manifestsDir = join(this.#home, 'manifests');
+    this.socket = join(this.#home, 'kubelet.sock');
+    this.healthzPort = machine.healthzPort;
+    mkdirSync(this.manifestsDir, { recursive: true });
+    this.writeConfig({ port: machine.port, ...options.config });
+  }
+
+  /** Makes the folders; starts nothing. */
+  static async prepare(containerd: TestContainerd, options: TestAgentOptions = {}): Promise<TestAgent> {
+    const [program, port, healthzPort] = await Promise.all([agentProgram(), freePort(0), freePort(0)]);
+    return new TestAgent(containerd, options, { program, port, healthzPort });
+  }
+
+  static async start(containerd: TestContainerd, options: TestAgentOptions = {}): Promise<TestAgent> {
+    const agent = await TestAgent.prepare(containerd, options);
+    await agent.start();
+    return agent;
+  }
+
+  writeConfig(overrides: Record<string, unknown> = {}): void {
+    const config = {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      staticPodPath: this.manifestsDir,
+      containerRuntimeEndpoint: this.#options.endpoint ?? this.containerd.endpoint,
+      podLogsDir: this.podLogsDir,
+      cgroupRoot: this.containerd.cgroupRoot,
+      cgroupDriver: 'cgroupfs',
+      failCgroupV1: false,
+      failSwapOn: false,
+      address: '127.0.0.1',
+      healthzPort: this.healthzPort,
+      authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
+      authorization: { mode: 'AlwaysAllow' },
+      imageGCHighThresholdPercent: 100,
+      ...overrides,
+    };
+    writeFileSync(this.#configFile, JSON.stringify(config));
+  }
+
+  get #configFile(): string {
+    return join(this.#home, 'kubelet.json');
+  }
+
+  get logFile(): string {
+    return join(this.#home, 'agent.log');
+  }
+
+  get log(): string {
+    return existsSync(this.logFile) ? readFileSync(this.logFile, 'utf8') : '';
+  }
+
+  get pid(): number {
+    if (!isAlive(this.#record)) throw new Error(`the agent does not run; the end of its log:\n${lastLines(this.logFile, 15)}`);
+    return this.#record.pid;
+  }
+
+  get running(): boolean {
+    return isAlive(this.#record);
+  }
+
+  get #arguments(): string[] {
+    return ['--config', this.#configFile, '--root-dir', this.rootDir, '--cli-socket', this.socket, '--hostname-override', NODE, ...(this.#options.args ?? [])];
+  }
+
+  get #environment(): NodeJS.ProcessEnv {
+    const environment = machineEnvironment();
+    return { ...environment, ...this.#options.env, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` };
+  }
+
+  /** Starts the process and returns at once. */
+  spawn(): ChildProcess {
+    const log = openSync(this.logFile, 'a');
+    const child = spawn(this.#program, this.#arguments, { detached: true, stdio: ['ignore', log, log], env: this.#environment });
+    closeSync(log);
+    if (child.pid === undefined) throw new Error(`cannot start ${this.#program}`);
+    // containerd.stop() ends it too, whatever becomes of this test.
+    mkdirSync(this.containerd.instance.runDir, { recursive: true });
+    writeProcessFile(kubeletPidFile(this.containerd.instance), child.pid);
+    this.#record = describeProcess(child.pid);
+    this.#child = child;
+    return child;
+  }
+
+  /** A second process with the same arguments, for tests of the lock. Resolves with its end. */
+  async spawnSecond(): Promise<CliResult> {
+    return this.#run(this.#arguments);
+  }
+
+  /** Starts it, waits until it answers, and follows its pods. */
+  async start(): Promise<void> {
+    this.spawn();
+    const up = await waitUntil(() => !isAlive(this.#record) || this.#opened(), PATIENCE_MS);
+    if (!up || !isAlive(this.#record)) throw new Error(`the agent did not come up; the end of its log:\n${lastLines(this.logFile, 25)}`);
+  }
+
+  /** The first moment at which the socket of this run answers. */
+  async #opened(): Promise<boolean> {
+    return this.watch.open(this.socket).then(() => true, () => false);
+  }
+
+  /** SIGKILL; containers live on. */
+  async kill9(): Promise<void> {
+    this.#signal('SIGKILL');
+    await this.#gone();
+  }
+
+  /** SIGTERM; containers live on. Returns the exit code. */
+  async term(): Promise<number | null> {
+    this.#signal('SIGTERM');
+    await this.#gone();
+    return this.#child?.exitCode ?? null;
+  }
+
+  async restart(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    await (signal === 'SIGKILL' ? this.kill9() : this.term());
+    await this.start();
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (isAlive(this.#record)) process.kill(this.#record.pid, signal);
+  }
+
+  async #gone(): Promise<void> {
+    this.watch.close();
+    const record = this.#record;
+    if (!(await waitUntil(() => !isAlive(record), 10_000, 2))) throw new Error(`the agent did not end within 10 s; the end of its log:\n${lastLines(this.logFile, 15)}`);
+    // The exit code comes with the event loop's next turn.
+    const child = this.#child;
+    await waitUntil(() => child === undefined || child.exitCode !== null || child.signalCode !== null, 1000, 1);
+  }
+
+  /** Atomic: what the agent sees is the whole file. Several objects make one file of several documents. */
+  writeManifest(name: string, ...objects: readonly object[]): void {
+    this.writeRaw(`${name}.yaml`, objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+  }
+
+  /** The same with the text given, and the whole file name. */
+  writeRaw(file: string, text: string): void {
+    const hidden = join(this.manifestsDir, `.${file}.new`);
+    writeFileSync(hidden, text);
+    renameSync(hidden, join(this.manifestsDir, file));
+    this.#files.add(file);
+  }
+
+  removeManifest(...names: readonly string[]): void {
+    for (const name of names) rmSync(join(this.manifestsDir, `${name}.yaml`), { force: true });
+  }
+
+  /** Waits until the pod of that manifest is as wanted; fails with everything the agent has to say about it. */
+  async waitFor(name: string, what: string, accept: (pod: Pod) => boolean, timeoutMs = PATIENCE_MS): Promise<Pod> {
+    const change = await this.watch.until(podName(name), ({ type, pod }) => type === 'MODIFIED' && accept(pod), timeoutMs);
+    if (change !== undefined) return change.pod;
+    throw new Error(`pod ${name}: not ${what} after ${timeoutMs / 1000} s\n${await this.#account(name)}`);
+  }
+
+  ready(name: string, timeoutMs?: number): Promise<Pod> {
+    return this.waitFor(name, 'ready', (pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined, timeoutMs);
+  }
+
+  phase(name: string, phase: string, timeoutMs?: number): Promise<Pod> {
+    return this.waitFor(name, phase, (pod) => pod.status?.phase === phase, timeoutMs);
+  }
+
+  /** Until nothing is left of it. */
+  async gone(name: string, timeoutMs = PATIENCE_MS): Promise<Change> {
+    const change = await this.watch.until(podName(name), ({ type }) => type === 'DELETED', timeoutMs);
+    if (change !== undefined) return change;
+    throw new Error(`pod ${name}: not gone after ${timeoutMs / 1000} s\n${await this.#account(name)}`);
+  }
+
+  /** Writes a manifest and waits until its pod is ready. */
+  async run(manifest: { metadata: { name: string } }, ...more: readonly object[]): Promise<Pod> {
+    const { name } = manifest.metadata;
+    this.writeManifest(name, ...more, manifest);
+    return this.ready(name);
+  }
+
+  async remove(...names: readonly string[]): Promise<void> {
+    this.removeManifest(...names);
+    await Promise.all(names.map((name) => this.gone(name)));
+  }
+
+  /** The pod as the agent last told it. */
+  pod(name: string): Pod {
+    const change = this.watch.latest(podName(name));
+    if (change === undefined) throw new Error(`nothing was heard of pod ${name}`);
+    return change.pod;
+  }
+
+  async get<T>(path: string): Promise<T> {
+    return (await getJson(this.socket, path)) as T;
+  }
+
+  async pods(): Promise<Pod[]> {
+    return (await this.get<{ items?: Pod[] }>('/pods')).items ?? [];
+  }
+
+  async explain(name: string): Promise<PodExplanation | undefined> {
+    return (await this.get<PodExplanation[]>('/explain')).find((explanation) => explanation.name === podName(name));
+  }
+
+  async problems(): Promise<string[]> {
+    return (await this.get<{ message: string }[]>('/api/problems')).map((problem) => problem.message);
+  }
+
+  /** Waits for the agent's record of a pod to say it; for what is no status. */
+  async explained(name: string, what: string, accept: (explanation: PodExplanation) => boolean, timeoutMs = PATIENCE_MS): Promise<PodExplanation> {
+    let explanation: PodExplanation | undefined;
+    const found = await waitUntil(async () => {
+      explanation = await this.explain(name);
+      return explanation !== undefined && accept(explanation);
+    }, timeoutMs, 50);
+    if (found && explanation !== undefined) return explanation;
+    throw new Error(`pod ${name}: explain did not show ${what} within ${timeoutMs / 1000} s\n${await this.#account(name)}`);
+  }
+
+  /** A command in a running container, by the runtime and not by the agent. */
+  async inside(name: string, script: string, container?: string): Promise<string> {
+    const answer = await this.containerd.cri.runtime.execSync({ containerId: containerId(this.pod(name), container), cmd: ['sh', '-c', script], timeout: 10 });
+    return (Buffer.from(answer.stdout).toString() + Buffer.from(answer.stderr).toString()).trim();
+  }
+
+  /** The newest log file of a container, without the runtime's prefix. */
+  output(name: string, container = 'main'): string {
+    const { namespace, uid } = this.pod(name).metadata;
+    const folder = join(this.podLogsDir, `${namespace}_${podName(name)}_${uid}`, container);
+    const newest = readdirSync(folder).filter((file) => /^\d+\.log$/.test(file)).sort((left, right) => parseInt(right) - parseInt(left))[0];
+    if (newest === undefined) return '';
+    return readFileSync(join(folder, newest), 'utf8').replaceAll(/^\S+ (stdout|stderr) [FP] /gm, '').trim();
+  }
+
+  /** `bin/kubelet ARGS` against this agent's socket. */
+  cli(...args: readonly string[]): Promise<CliResult> {
+    return this.#run(args);
+  }
+
+  /** The same, still running. */
+  cliProcess(...args: readonly string[]): ChildProcess {
+    return spawn(this.#program, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...this.#environment, KUBELET_SOCKET: this.socket } });
+  }
+
+  #run(args: readonly string[]): Promise<CliResult> {
+    const child = this.cliProcess(...args);
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.stdin?.end();
+    return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+  }
+
+  /** All manifests away, all pods gone, nothing of them left; the agent runs on. */
+  async clear(timeoutMs = PATIENCE_MS): Promise<void> {
+    for (const file of readdirSync(this.manifestsDir)) rmSync(join(this.manifestsDir, file), { recursive: true, force: true });
+    const empty = await waitUntil(async () => (await this.pods()).length === 0, timeoutMs, 20);
+    if (!empty) throw new Error(`pods are not gone after ${timeoutMs / 1000} s: ${(await this.pods()).map((pod) => pod.metadata.name).join(', ')}\n${await this.#account()}`);
+  }
+
+  /** Removes all pods, proves that nothing of them is left, and ends the agent. */
+  async stop(): Promise<void> {
+    if (!this.running) await this.start();
+    try {
+      await this.clear();
+      await this.assertNoLeftovers();
+    } finally {
+      this.watch.close();
+      await stopProcess(this.#record, 5000);
+    }
+  }
+
+  /** For when all pods are gone: of containers, sandboxes, folders, cgroups, mounts and processes nothing may be left. */
+  async assertNoLeftovers(): Promise<void> {
+    const folders = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
+    const left = async (): Promise<string[]> => {
+      const [{ items }, { containers }] = await Promise.all([this.containerd.cri.runtime.listPodSandbox({}), this.containerd.cri.runtime.listContainers({})]);
+      return [
+        ...items.map((item) => `sandbox ${item.metadata?.name}`),
+        ...containers.map((item) => `container ${item.metadata?.name}`),
+        ...folders(join(this.rootDir, 'pods')).map((name) => `pod folder ${name}`),
+      ];
+    };
+    // What a gone pod left in the runtime is removed right behind the announcement.
+    await waitUntil(async () => (await left()).length === 0, 10_000, 50);
+    assert.deepEqual(await left(), [], `left behind\n${lastLines(this.logFile, 20)}`);
+    await assertNoPodLeftovers(this.containerd);
+  }
+
+  async #account(name?: string): Promise<string> {
+    const explanations = await this.get<PodExplanation[]>('/explain').catch(() => []);
+    const wanted = explanations.filter((explanation) => name === undefined || explanation.name === podName(name));
+    const latest = name === undefined ? undefined : this.watch.latest(podName(name));
+    return [
+      ...wanted.map((explanation) => explanationText(explanation, Date.now(), true)),
+      ...(await this.problems().catch(() => [])),
+      `last status: ${JSON.stringify(latest === undefined ? 'none' : { type: latest.type, deletion: latest.pod.metadata.deletionTimestamp, ...latest.pod.status })}`,
+      `the end of the agent's log:\n${lastLines(this.logFile, 12)}`,
+    ].join('\n');
+  }
+}
+
+/** Static pods carry the node's name behind their own. */
+export const podName = (manifestName: string): string => `${manifestName}-${NODE}`;

@@ -1,0 +1,93 @@
+// `up` and `down` as commands, on a data folder of their own, with a stand-in for the agent: their own duties, not the agent's.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { deriveInstance } from '../../src/up/instance.ts';
+import { readProcessFile, waitUntil } from '../../src/up/processes.ts';
+import { findLeftovers } from '../../src/up/teardown.ts';
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-up-')));
+const dataDir = join(folder, 'data');
+const instance = deriveInstance(dataDir);
+const program = join(folder, 'stand-in.mjs');
+// Says that every example pod is ready, on the socket where the agent would.
+writeFileSync(program, `#!${process.execPath}
+import { createServer } from 'node:http';
+import { rmSync } from 'node:fs';
+const socket = process.argv[process.argv.indexOf('--root-dir') + 1] + '/kubelet.sock';
+rmSync(socket, { force: true });
+const items = ['two-containers', 'sidecar', 'init-container', 'probes', 'settings'].map((name) => ({ metadata: { name: name + '-node' }, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }], containerStatuses: [{ name: 'c', ready: true }] } }));
+createServer((request, response) => {
+  if (request.url === '/api/watch') response.writeHead(200).flushHeaders();
+  else response.end(JSON.stringify({ items }));
+}).listen(socket);
+`);
+chmodSync(program, 0o755);
+
+const environment = { ...process.env, KUBELET_TS_DATA: dataDir, KUBELET_TS_PROGRAM: program };
+const main = join(import.meta.dirname, '../../src/up/main.ts');
+function run(...args: string[]): { status: number | null; stdout: string } {
+  return spawnSync(process.execPath, [main, ...args], { env: environment, encoding: 'utf8' });
+}
+
+after(() => {
+  run('down', '--purge');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Resolves when `up` says that all is ready. */
+async function startUp(): Promise<{ child: ChildProcess; output: () => string; exit: Promise<number | null> }> {
+  const child = spawn(process.execPath, [main, 'up'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const exit = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  assert.ok(await waitUntil(() => text.includes('all 5 pods are ready') || child.exitCode !== null, 30_000), text);
+  return { child, output: () => text, exit };
+}
+
+test('up makes all pods ready, says so, and Ctrl-C removes everything', async () => {
+  const { child, output, exit } = await startUp();
+  const again = run('up');
+  assert.match(again.stdout, /already runs/);
+  assert.equal(again.status, 0);
+  child.kill('SIGINT');
+  assert.equal(await exit, 0);
+  assert.match(output(), /all removed/);
+  assert.deepEqual(await findLeftovers(instance), []);
+});
+
+test('an agent that dies is started again, with its last words shown', async () => {
+  const { output, exit } = await startUp();
+  const first = readProcessFile(join(instance.runDir, 'kubelet.json'));
+  assert.ok(first);
+  process.kill(first.pid, 'SIGKILL');
+  assert.ok(await waitUntil(() => output().includes('starting it again'), 5000), output());
+  assert.ok(await waitUntil(() => (readProcessFile(join(instance.runDir, 'kubelet.json'))?.pid ?? first.pid) !== first.pid, 5000));
+  assert.equal(run('down').status, 0);
+  assert.equal(await exit, 0);
+});
+
+test('detached, it stays until down, and down twice is no error', async () => {
+  assert.equal(run('up', '--detach').status, 0);
+  assert.equal(run('status').status, 0);
+  assert.equal(run('down').status, 0);
+  assert.deepEqual(await findLeftovers(instance), []);
+  assert.equal(run('down').status, 0);
+  assert.equal(run('status').status, 3);
+  assert.ok(existsSync(join(dataDir, 'manifests', 'probes.yaml')), 'manifests stay');
+});
+
+test('after everything was killed with -9 the next up cleans and starts, and down --purge leaves not even the folder', async () => {
+  assert.equal(run('up', '--detach').status, 0);
+  for (const name of ['kubelet', 'containerd']) process.kill((JSON.parse(readFileSync(join(instance.runDir, `${name}.json`), 'utf8')) as { pid: number }).pid, 'SIGKILL');
+  const { stdout, status } = run('up', '--detach');
+  assert.match(stdout, /cut off/);
+  assert.equal(status, 0);
+  assert.equal(run('down', '--purge').status, 0);
+  assert.deepEqual(await findLeftovers(instance), []);
+  assert.equal(existsSync(dataDir), false);
+});

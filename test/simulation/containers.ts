@@ -1,0 +1,124 @@
+import type { ContainerIdentity, ContainerScript } from '../../src/kubelet/ports/testing/fake-runtime-script.ts';
+
+export type ProbeType = 'liveness' | 'readiness' | 'startup';
+export const probeTypes: readonly ProbeType[] = ['liveness', 'readiness', 'startup'];
+
+/** What a container of the simulation does; it stands in its arguments, so that a manifest carries its containers' behaviour. */
+export interface Behaviour {
+  exitAfterMs?: number;
+  exitCode?: number;
+  oom?: boolean;
+  /** The behaviour above ends once the scenario heals: from then on the container runs until stopped, and a task ends well. */
+  faulty?: boolean;
+  task?: boolean;
+  readyAfterMs?: number;
+  startedAfterMs?: number;
+  /** Readiness fails for the second half of each such period. */
+  readyFlapMs?: number;
+  /** Liveness fails from then on. */
+  livenessFailsAfterMs?: number;
+  /** Failing probes hang instead of answering. */
+  probesHang?: boolean;
+  stopMs?: number;
+  ignoresTerm?: boolean;
+  failStart?: boolean;
+}
+
+/** What the probes of one container instance came to so far, as the container itself saw it. */
+export interface ProbeTally {
+  passed: number;
+  failedInRow: number;
+  /** Of the row of failures that goes on. */
+  firstFailedMs: number;
+  firstPassedMs: number;
+}
+
+/** One run of a container, seen from inside. */
+export interface Instance {
+  identity: ContainerIdentity;
+  behaviour: Behaviour;
+  tally: Record<ProbeType, ProbeTally>;
+  /** Monotonic: the container's own sense of time does not follow the wall clock. */
+  startedMs: number;
+}
+
+const noTally = (): ProbeTally => ({ passed: 0, failedInRow: 0, firstFailedMs: 0, firstPassedMs: 0 });
+
+export function behaviourOf(command: readonly string[]): Behaviour {
+  const text = command[1];
+  if (command[0] !== 'simulate' || text === undefined) return {};
+  return JSON.parse(text) as Behaviour;
+}
+
+/** Whether a probe of that type passes that long after the container's start. */
+export function passes(behaviour: Behaviour, type: ProbeType, sinceStartMs: number, healed: boolean): boolean {
+  switch (type) {
+    case 'liveness':
+      return healed || behaviour.livenessFailsAfterMs === undefined || sinceStartMs < behaviour.livenessFailsAfterMs;
+    case 'startup':
+      return sinceStartMs >= (behaviour.startedAfterMs ?? 0);
+    case 'readiness': {
+      if (sinceStartMs < (behaviour.readyAfterMs ?? 0)) return false;
+      const periodMs = behaviour.readyFlapMs;
+      return healed || periodMs === undefined || sinceStartMs % periodMs < periodMs / 2;
+    }
+  }
+}
+
+/** All containers of a simulated node, by what they do. */
+export class ContainerModel {
+  readonly #byScript = new WeakMap<ContainerScript, Instance>();
+  readonly #nowMs: () => number;
+  /** Set when the scenario ends its faults. */
+  healed = false;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  script(identity: ContainerIdentity): ContainerScript {
+    const behaviour = behaviourOf(identity.command);
+    const instance: Instance = { identity, behaviour, tally: { liveness: noTally(), readiness: noTally(), startup: noTally() }, startedMs: 0 };
+    const isCured = this.healed && behaviour.faulty === true;
+    const exits = behaviour.exitAfterMs !== undefined && (!isCured || behaviour.task === true);
+    const script: ContainerScript = {
+      ...(exits ? { exitAfterMs: behaviour.exitAfterMs, exitCode: isCured ? 0 : (behaviour.exitCode ?? 0), oomKilled: !isCured && behaviour.oom === true } : {}),
+      ...(behaviour.failStart === true && !this.healed ? { failStart: 'failed to create shim task: exec: "simulate": executable file not found' } : {}),
+      stopMs: behaviour.stopMs ?? 5,
+      ignoresTerm: behaviour.ignoresTerm === true,
+      exec: (command) => {
+        const type = probeTypes.find((candidate) => candidate === command[1]);
+        if (type === undefined) return { exitCode: 0 };
+        const passed = this.probe(instance, type);
+        return { exitCode: passed ? 0 : 1, stdout: passed ? 'ok' : 'not ok', afterMs: !passed && behaviour.probesHang === true ? Number.POSITIVE_INFINITY : 0 };
+      },
+    };
+    this.#byScript.set(script, instance);
+    return script;
+  }
+
+  noteStart(script: ContainerScript): void {
+    const instance = this.#byScript.get(script);
+    if (instance !== undefined) instance.startedMs = this.#nowMs();
+  }
+
+  instance(script: ContainerScript): Instance | undefined {
+    return this.#byScript.get(script);
+  }
+
+  /** One probe arrives at the container: answers, and keeps the tally. */
+  probe(instance: Instance, type: ProbeType): boolean {
+    const passed = passes(instance.behaviour, type, this.#nowMs() - instance.startedMs, this.healed);
+    const tally = instance.tally[type];
+    if (passed) {
+      if (tally.passed++ === 0 || tally.failedInRow > 0) tally.firstPassedMs = this.#nowMs();
+      tally.failedInRow = 0;
+    } else this.noteFailure(instance, type);
+    return passed;
+  }
+
+  noteFailure(instance: Instance, type: ProbeType): void {
+    const tally = instance.tally[type];
+    if (tally.failedInRow++ === 0) tally.firstFailedMs = this.#nowMs();
+  }
+}

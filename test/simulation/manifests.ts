@@ -1,0 +1,219 @@
+import type { Pod } from '../../src/api/core/pod.ts';
+import { isKind } from '../../src/base/errors.ts';
+import type { Random } from '../../src/base/random.ts';
+import { readManifest } from '../../src/kubelet/features/pod-config/manifest-reader.ts';
+import { probeTypes, type Behaviour } from './containers.ts';
+import { portOf } from './network.ts';
+import { IMAGES, NODE_NAME, paths, type SimulatedNode } from './world.ts';
+
+type Json = Record<string, unknown>;
+
+export const chance = (random: Random, share: number): boolean => random.next() < share;
+export const between = (random: Random, low: number, high: number): number => low + Math.floor(random.next() * (high - low + 1));
+export function pick<T>(random: Random, from: readonly T[]): T {
+  const chosen = from[Math.floor(random.next() * from.length)];
+  if (chosen === undefined) throw new Error('nothing to pick from');
+  return chosen;
+}
+
+export const CONFIG_NAMES = ['settings', 'tuning', 'extra'];
+export const SECRET_NAMES = ['token', 'password'];
+
+/** All ConfigMaps and Secrets that pods may use, in one manifest; `version` goes into each value. */
+export function objectsManifest(version: number, without: readonly string[] = []): string {
+  const configs = CONFIG_NAMES.filter((name) => !without.includes(name)).map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: { key: `${name}-${version}` } }));
+  const secrets = SECRET_NAMES.map((name) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' }, stringData: { key: `${name}-${version}` } }));
+  return [...configs, ...secrets].map((object) => JSON.stringify(object)).join('\n---\n');
+}
+
+interface ContainerPlan {
+  name: string;
+  index: number;
+  behaviour: Behaviour;
+  probes?: Json;
+  restartPolicy?: 'Always';
+  mounts?: Json[];
+}
+
+function containerOf(random: Random, plan: ContainerPlan): Json {
+  const ports = probeTypes.map((type) => portOf(plan.index, type)).join(',');
+  return {
+    name: plan.name,
+    image: chance(random, 0.1) ? `docker.io/library/pulled:${between(random, 1, 5)}` : pick(random, IMAGES),
+    command: ['simulate'],
+    args: [JSON.stringify(plan.behaviour)],
+    env: [{ name: 'PORTS', value: ports }],
+    ...(plan.restartPolicy === undefined ? {} : { restartPolicy: plan.restartPolicy }),
+    ...(plan.mounts === undefined ? {} : { volumeMounts: plan.mounts }),
+    ...plan.probes,
+  };
+}
+
+function probeOf(random: Random, type: (typeof probeTypes)[number], target: { index: number; hostNetwork: boolean }): Json {
+  const handler = target.hostNetwork ? 'exec' : pick(random, ['exec', 'http', 'tcp']);
+  const port = portOf(target.index, type);
+  const how: Json = handler === 'exec' ? { exec: { command: ['probe', type] } } : handler === 'http' ? { httpGet: { path: `/${type}`, port } } : { tcpSocket: { port } };
+  return { ...how, periodSeconds: between(random, 1, 10), failureThreshold: type === 'startup' ? 30 : between(random, 1, 3), timeoutSeconds: between(random, 1, 2), initialDelaySeconds: chance(random, 0.2) ? between(random, 1, 10) : 0 };
+}
+
+function probesOf(random: Random, target: { index: number; hostNetwork: boolean }, behaviour: Behaviour): Json {
+  const probes: Json = {};
+  if (chance(random, 0.6)) probes['readinessProbe'] = probeOf(random, 'readiness', target);
+  if (chance(random, 0.4) || behaviour.livenessFailsAfterMs !== undefined) probes['livenessProbe'] = probeOf(random, 'liveness', target);
+  if (chance(random, 0.2)) probes['startupProbe'] = probeOf(random, 'startup', target);
+  return probes;
+}
+
+function serverBehaviour(random: Random): Behaviour {
+  const behaviour: Behaviour = {};
+  if (chance(random, 0.5)) behaviour.readyAfterMs = between(random, 0, 8000);
+  if (chance(random, 0.3)) behaviour.startedAfterMs = between(random, 0, 5000);
+  if (chance(random, 0.15)) behaviour.readyFlapMs = between(random, 20_000, 120_000);
+  if (chance(random, 0.1)) behaviour.livenessFailsAfterMs = between(random, 5000, 200_000);
+  if (chance(random, 0.1)) behaviour.probesHang = true;
+  if (chance(random, 0.15)) Object.assign(behaviour, { faulty: true, exitAfterMs: between(random, 50, 90_000), exitCode: pick(random, [0, 1, 2, 137]), oom: chance(random, 0.2) });
+  if (chance(random, 0.3)) behaviour.stopMs = between(random, 1, 12_000);
+  if (chance(random, 0.08)) behaviour.ignoresTerm = true;
+  if (chance(random, 0.04)) behaviour.failStart = true;
+  return behaviour;
+}
+
+function taskBehaviour(random: Random, restartPolicy: string): Behaviour {
+  const fails = chance(random, 0.25);
+  return { exitAfterMs: between(random, 10, 20_000), exitCode: fails ? 1 : 0, task: true, ...(fails && restartPolicy === 'OnFailure' ? { faulty: true } : {}) };
+}
+
+function initBehaviour(random: Random): Behaviour {
+  return { exitAfterMs: between(random, 10, 6000), exitCode: 0, task: true };
+}
+
+function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
+  const volumes: Json[] = [];
+  if (chance(random, 0.4)) volumes.push({ name: 'scratch', emptyDir: chance(random, 0.4) ? { medium: 'Memory', sizeLimit: '1Mi' } : {} });
+  if (chance(random, 0.4)) volumes.push({ name: 'config', configMap: { name: pick(random, CONFIG_NAMES) } });
+  if (chance(random, 0.25)) volumes.push({ name: 'secret', secret: { secretName: pick(random, SECRET_NAMES) } });
+  if (chance(random, 0.15)) volumes.push({ name: 'host', hostPath: { path: `${paths.hostData}/dir-${between(random, 1, 3)}`, type: 'DirectoryOrCreate' } });
+  return { volumes, mounts: volumes.map((volume) => ({ name: volume['name'], mountPath: `/mnt/${String(volume['name'])}` })) };
+}
+
+/** A random pod. Its containers' behaviour stands in their arguments. */
+export function randomPod(random: Random, name: string): Json {
+  const restartPolicy = pick(random, ['Always', 'Always', 'Always', 'Always', 'OnFailure', 'Never']);
+  const hostNetwork = chance(random, 0.1);
+  const { volumes, mounts } = volumesOf(random);
+  let index = 0;
+  const initContainers: Json[] = [];
+  while (chance(random, 0.25) && index < 3) initContainers.push(containerOf(random, { name: `init${index}`, index: index++, behaviour: initBehaviour(random), mounts }));
+  if (chance(random, 0.2)) {
+    const behaviour: Behaviour = { stopMs: between(random, 1, 3000) };
+    initContainers.push(containerOf(random, { name: 'sidecar', index, behaviour, restartPolicy: 'Always', mounts, probes: probesOf(random, { index: index++, hostNetwork }, behaviour) }));
+  }
+  const containers: Json[] = [];
+  for (let count = pick(random, [1, 1, 1, 2, 3]); count > 0; count--) {
+    const isTask = restartPolicy !== 'Always';
+    const behaviour = isTask ? taskBehaviour(random, restartPolicy) : serverBehaviour(random);
+    containers.push(containerOf(random, { name: `main${index}`, index, behaviour, mounts, ...(isTask ? {} : { probes: probesOf(random, { index, hostNetwork }, behaviour) }) }));
+    index++;
+  }
+  const grace = pick(random, [1, 2, 5, 30]);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels: { app: name } },
+    spec: { restartPolicy, terminationGracePeriodSeconds: grace, ...(hostNetwork ? { hostNetwork } : {}), ...(initContainers.length > 0 ? { initContainers } : {}), containers, ...(volumes.length > 0 ? { volumes } : {}) },
+  };
+}
+
+interface ManifestFile {
+  pods: readonly Pod[];
+  /** Its content now is not what its pods were read from. */
+  brokenAtMs: number | undefined;
+}
+
+/** The manifest folder as the operator of the simulated node sees it, and what it asks for. */
+export class ManifestFolder {
+  readonly #node: SimulatedNode;
+  readonly #files = new Map<string, ManifestFile>();
+  /** Wall-independent time at which a pod was last not wanted; absent for those that always were since they came. */
+  readonly #unwantedMs = new Map<string, number>();
+
+  constructor(node: SimulatedNode) {
+    this.#node = node;
+  }
+
+  /** Puts a good manifest in place, at once or as somebody who writes it bit by bit. False when the disk would not take it. */
+  async write(file: string, text: string, manner: 'atomic' | 'in place' = 'atomic'): Promise<boolean> {
+    const path = `${paths.manifests}/${file}`;
+    const content = readManifest(text, { kind: 'file', path }, { nodeName: NODE_NAME, standalone: true, validate: () => [] });
+    if (content.errors.length > 0) throw new Error(`the scenario wrote a bad manifest: ${content.errors[0]?.message ?? ''}`);
+    const { files } = this.#node;
+    if (manner === 'in place') await this.#tolerate(files.writeFile(path, text.slice(0, text.length >> 1), 0o644));
+    const done = manner === 'atomic' ? files.writeFileAtomic(path, text, 0o644) : files.writeFile(path, text, 0o644);
+    if (!(await this.#tolerate(done))) return false;
+    this.#replace(file, { pods: content.pods, brokenAtMs: undefined });
+    return true;
+  }
+
+  /** The file's content becomes nonsense; what it asked for before stays wanted. */
+  async damage(file: string, text: string): Promise<void> {
+    const known = this.#files.get(file);
+    if (known === undefined) return;
+    if (await this.#tolerate(this.#node.files.writeFileAtomic(`${paths.manifests}/${file}`, text, 0o644))) known.brokenAtMs ??= this.#node.clock.monotonicMs();
+  }
+
+  async remove(file: string): Promise<boolean> {
+    if (!(await this.#tolerate(this.#node.files.remove(`${paths.manifests}/${file}`)))) return false;
+    this.#replace(file, undefined);
+    return true;
+  }
+
+  get names(): string[] {
+    return [...this.#files.keys()];
+  }
+
+  get broken(): string[] {
+    return [...this.#files].filter(([, file]) => file.brokenAtMs !== undefined).map(([name]) => name);
+  }
+
+  has(file: string): boolean {
+    return this.#files.has(file);
+  }
+
+  pods(): Pod[] {
+    return [...this.#files.values()].flatMap((file) => file.pods);
+  }
+
+  pod(uid: string): Pod | undefined {
+    for (const file of this.#files.values()) for (const pod of file.pods) if (pod.metadata.uid === uid) return pod;
+    return undefined;
+  }
+
+  /** Whether the pod has been wanted without a break since `sinceMs`. */
+  isWantedSince(uid: string, sinceMs: number): boolean {
+    return this.pod(uid) !== undefined && (this.#unwantedMs.get(uid) ?? -1) < sinceMs;
+  }
+
+  /** Whether an agent begun at `agentStartedMs` cannot know for sure that the pod is wanted: its manifest was broken before. */
+  isDoubtful(uid: string, agentStartedMs: number): boolean {
+    for (const { pods, brokenAtMs } of this.#files.values()) if (brokenAtMs !== undefined && brokenAtMs <= agentStartedMs && pods.some((pod) => pod.metadata.uid === uid)) return true;
+    return false;
+  }
+
+  #replace(file: string, next: ManifestFile | undefined): void {
+    const nowMs = this.#node.clock.monotonicMs();
+    const kept = new Set(next?.pods.map((pod) => pod.metadata.uid));
+    for (const pod of this.#files.get(file)?.pods ?? []) if (!kept.has(pod.metadata.uid)) this.#unwantedMs.set(pod.metadata.uid, nowMs);
+    if (next === undefined) this.#files.delete(file);
+    else this.#files.set(file, next);
+  }
+
+  async #tolerate(done: Promise<void>): Promise<boolean> {
+    try {
+      await done;
+      return true;
+    } catch (error) {
+      if (!isKind(error, 'Unavailable')) throw error;
+      return false;
+    }
+  }
+}

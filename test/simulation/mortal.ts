@@ -1,0 +1,141 @@
+import type { Clock, Timer } from '../../src/base/clock.ts';
+import type { HostFiles } from '../../src/kubelet/ports/host-files.ts';
+import type { RuntimeEventSource } from '../../src/kubelet/ports/runtime.ts';
+
+/** Where, relative to the call that is watched, the agent dies: before it is made, while it is under way, or after its effect and before its answer. */
+export type DeathPoint = 'before' | 'during' | 'after';
+
+/** Asked before each call of a port; a death point kills the agent there. */
+export type Gate = (port: string, method: string, target: unknown) => DeathPoint | undefined;
+
+/** The life of one agent process. After its end nothing the process awaits settles and none of its timers fires. */
+export class Life {
+  readonly #ends: (() => void)[] = [];
+  /** With who armed each, when SIMULATION_TIMERS asks for it. */
+  readonly timers = new Map<Timer, string>();
+  #alive = true;
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  onEnd(action: () => void): void {
+    this.#ends.push(action);
+  }
+
+  end(): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    for (const timer of [...this.timers.keys()]) timer.cancel();
+    this.timers.clear();
+    for (const action of this.#ends) action();
+  }
+}
+
+export function never<T>(): Promise<T> {
+  return new Promise<T>(() => undefined);
+}
+
+/** The clock as one process sees it: its monotonic time begins with it, its timers end with it. */
+export function mortalClock(clock: Clock, life: Life): Clock {
+  const originMs = clock.monotonicMs();
+  return {
+    nowMs: () => Math.floor(clock.nowMs()),
+    monotonicMs: () => clock.monotonicMs() - originMs,
+    setTimer(delayMs, fire) {
+      if (!life.alive) return { cancel: () => undefined };
+      // As Node does it: whole milliseconds, at least one. A delay with a fraction fires early by that fraction.
+      const inner = clock.setTimer(Math.max(1, Math.trunc(delayMs)), () => {
+        life.timers.delete(timer);
+        fire();
+      });
+      const timer: Timer = {
+        cancel: () => {
+          life.timers.delete(timer);
+          inner.cancel();
+        },
+      };
+      life.timers.set(timer, TRACE_TIMERS ? (new Error('timer').stack ?? '').split('\n').slice(2, 4).join(' <') : '');
+      return timer;
+    },
+  };
+}
+
+/** What `promise` comes to while the process lives; nothing after that. */
+function whileAlive<T>(promise: Promise<T>, life: Life): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    promise.then(
+      (value) => {
+        if (life.alive) resolve(value);
+      },
+      (error: unknown) => {
+        if (life.alive) reject(error as Error);
+      },
+    );
+  });
+}
+
+const TRACE_TIMERS = process.env['SIMULATION_TIMERS'] !== undefined;
+
+type Method = (...args: unknown[]) => unknown;
+
+/** A port as one process holds it: calls of a dead process do nothing and never answer. */
+export function mortalPort<T extends object>(port: string, target: T, life: Life, gate: Gate): T {
+  const wrapped = new Map<string | symbol, unknown>();
+  const wrap = (key: string | symbol, method: Method): Method => (...args) => {
+    if (!life.alive) return never();
+    const death = gate(port, String(key), args[0]);
+    if (death === 'before') {
+      life.end();
+      return never();
+    }
+    const result = method.apply(target, args);
+    if (!(result instanceof Promise)) return result;
+    if (death === 'during') life.end();
+    if (death !== 'after') return whileAlive(result, life);
+    const finish = (): void => life.end();
+    result.then(finish, finish);
+    return never();
+  };
+  return new Proxy(target, {
+    get(object, key) {
+      const known = wrapped.get(key);
+      if (known !== undefined) return known;
+      const value: unknown = Reflect.get(object, key, object);
+      if (typeof value !== 'function') return value;
+      const method = wrap(key, value as Method);
+      wrapped.set(key, method);
+      return method;
+    },
+  });
+}
+
+export function mortalFiles(files: HostFiles, life: Life, gate: Gate): HostFiles {
+  const port = mortalPort('files', files, life, gate);
+  const watch: HostFiles['watch'] = (path, handlers) => {
+    if (!life.alive) return () => undefined;
+    const stop = files.watch(path, {
+      onChange: (name, settled) => {
+        if (life.alive) handlers.onChange(name, settled);
+      },
+      onLost: (reason) => {
+        if (life.alive) handlers.onLost(reason);
+      },
+    });
+    life.onEnd(stop);
+    return stop;
+  };
+  return new Proxy(port, { get: (object, key) => (key === 'watch' ? watch : (Reflect.get(object, key) as unknown)) });
+}
+
+export function mortalEvents(source: RuntimeEventSource, life: Life): RuntimeEventSource {
+  return {
+    kind: source.kind,
+    subscribe: (handlers, signal) => {
+      if (!life.alive) return never();
+      const ended = new AbortController();
+      life.onEnd(() => ended.abort());
+      return whileAlive(source.subscribe(handlers, AbortSignal.any([signal, ended.signal])), life);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import type { Pod } from '../../src/api/core/pod.ts';
+import type { Container } from '../../src/api/core/container.ts';
+import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/restart-policy.ts';
+import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
+import { podUid } from '../../src/kubelet/model/ids.ts';
+import type { ManifestFolder } from './manifests.ts';
+import type { Referee } from './referee.ts';
+import { paths, type SimulatedNode } from './world.ts';
+
+/** What is not yet as the manifests ask for it, in words; empty when the node is as wanted. Looks at the node itself, not at what the agent says. */
+export class Standing {
+  readonly #node: SimulatedNode;
+  readonly #manifests: ManifestFolder;
+  readonly #referee: Referee;
+
+  constructor(node: SimulatedNode, manifests: ManifestFolder, referee: Referee) {
+    this.#node = node;
+    this.#manifests = manifests;
+    this.#referee = referee;
+  }
+
+  /** Why this wanted pod is not as it should be; undefined when it is. */
+  ofPod(pod: Pod): string | undefined {
+    const { runtime } = this.#node;
+    const uid = pod.metadata.uid;
+    const name = pod.metadata.name;
+    const ready = runtime.sandboxes(uid).filter((sandbox) => sandbox.ready);
+    const running = runtime.containers(uid).filter((container) => container.state === 'running' && !container.dead);
+    const phase = this.#referee.lastStatus(uid)?.phase;
+    if (phase === 'Failed' || phase === 'Succeeded') {
+      if (running.length > 0) return `${name} is ${phase} and ${running.map((container) => container.config.name).join(', ')} still runs`;
+      return undefined;
+    }
+    if (this.#referee.isDone(uid)) return `${name} has done all it is for and is ${phase}`;
+    if (ready.length !== 1) return `${name} has ${ready.length} ready sandboxes (phase ${phase})`;
+    const lasting = [...(pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always'), ...pod.spec.containers];
+    for (const container of lasting) {
+      const problem = this.#ofContainer(pod, container);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #ofContainer(pod: Pod, container: Container): string | undefined {
+    const where = `${pod.metadata.name}/${container.name}`;
+    const { runtime } = this.#node;
+    // A container that came late, by a create that had been given up, is not the one to look at.
+    const running = runtime.containers(pod.metadata.uid).find((candidate) => candidate.config.name === container.name && candidate.state === 'running' && !candidate.dead);
+    const newest = running ?? runtime.container(pod.metadata.uid, container.name);
+    if (newest === undefined) return `${where} was never made`;
+    if (newest.state === 'running' && !newest.dead) return newest.sandbox.ready ? undefined : `${where} runs in a dead sandbox`;
+    if (newest.state === 'exited' && container.restartPolicy !== 'Always' && !restartsAfterExit(pod, container, newest.exitCode)) return undefined;
+    return `${where} is ${newest.state}${newest.state === 'exited' ? ` (${newest.exitCode})` : ''}`;
+  }
+
+  /** Everything that is not as wanted: pods missing something, and what is left of others. */
+  problems(): string[] {
+    const { runtime, agent } = this.#node;
+    const wanted = this.#manifests.pods();
+    const uids = new Set(wanted.map((pod) => pod.metadata.uid));
+    const explained = new Map(this.#node.kubelet?.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]));
+    const problems = wanted.flatMap((pod) => {
+      const problem = this.ofPod(pod) ?? this.#published(pod, explained.get(pod.metadata.uid));
+      return problem === undefined ? [] : [problem];
+    });
+    for (const sandbox of runtime.sandboxes()) if (!uids.has(sandbox.config.uid)) problems.push(`sandbox of ${sandbox.config.name} (${sandbox.config.uid.slice(0, 8)}) is left`);
+    for (const name of this.#leftFolders()) if (!uids.has(name)) problems.push(`folder of pod ${name.slice(0, 8)} is left`);
+    for (const name of this.#node.cgroups.groups.keys()) {
+      const uid = /\/pod([^/]+)$/.exec(name)?.[1];
+      if (uid !== undefined && !uids.has(uid)) problems.push(`cgroup ${name} is left`);
+    }
+    for (const { path } of this.#node.mounts.mounted) {
+      const uid = path.startsWith(`${paths.root}/pods/`) ? path.split('/')[5] : undefined;
+      if (uid === undefined || !uids.has(uid)) problems.push(`mount ${path} is left`);
+    }
+    for (const container of runtime.containers()) if (container.state === 'running' && container.script.exitAfterMs !== undefined) problems.push(`${container.sandbox.config.name}/${container.config.name} is still to exit`);
+    if (agent?.started !== true) problems.push('no agent runs');
+    return problems;
+  }
+
+  /** What the agent says of a pod that is as wanted. */
+  #published(pod: Pod, explanation: PodExplanation | undefined): string | undefined {
+    const { kubelet } = this.#node;
+    const status = this.#referee.lastStatus(pod.metadata.uid);
+    const name = pod.metadata.name;
+    if (kubelet === undefined || status === undefined) return `${name} has no status`;
+    if (status.phase === 'Failed' || status.phase === 'Succeeded') return undefined;
+    if (status.phase !== 'Running') return `${name} runs and is said to be ${status.phase}`;
+    for (const container of pod.spec.containers) {
+      const said = status.containerStatuses?.find((candidate) => candidate.name === container.name);
+      if (said?.state?.running !== undefined && said.ready !== true) return `${name}/${container.name} runs and is not ready`;
+    }
+    if (explanation === undefined) return `${name} is not explained`;
+    return explanation.settled ? undefined : `${name} is not settled: ${explanation.blockers.map((blocker) => `${blocker.step}: ${blocker.cause}`).join('; ')}`;
+  }
+
+  #leftFolders(): string[] {
+    try {
+      return [...this.#node.files.tree.existing(`${paths.root}/pods`, true).entries.keys()];
+    } catch {
+      return []; // No pod was ever made.
+    }
+  }
+
+  /** Whether the agent explains each pod that is not as wanted; `sinceMs` says how long each has not been. */
+  unexplained(): string[] {
+    const { kubelet } = this.#node;
+    if (kubelet === undefined) return [];
+    const explained = new Map(kubelet.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]));
+    return this.#manifests.pods().flatMap((pod) => {
+      const problem = this.ofPod(pod);
+      if (problem === undefined || this.#manifests.isDoubtful(pod.metadata.uid, this.#node.agent?.startedMs ?? 0)) return [];
+      const explanation = explained.get(podUid(pod.metadata.uid));
+      if (explanation === undefined) return [`${problem}, and explain does not know the pod`];
+      if (explanation.settled) return [`${problem}, and explain says that it is settled`];
+      const empty = explanation.blockers.find((blocker) => blocker.cause === '' || blocker.step === '' || !Number.isFinite(blocker.sinceMs));
+      return empty === undefined ? [] : [`${problem}, and a blocker says nothing: ${JSON.stringify(empty)}`];
+    });
+  }
+}

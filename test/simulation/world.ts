@@ -1,0 +1,209 @@
+import type { LogFields, Logger } from '../../src/base/log.ts';
+import { errorMessage } from '../../src/base/errors.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { FakeClock } from '../../src/base/testing/fake-clock.ts';
+import { composeKubelet, type Kubelet } from '../../src/kubelet/cmd/compose.ts';
+import type { ComposeSettings } from '../../src/kubelet/cmd/compose-sources.ts';
+import { openRecords } from '../../src/kubelet/cmd/compose-records.ts';
+import type { World } from '../../src/kubelet/cmd/world.ts';
+import { applyDefaults } from '../../src/kubelet/model/config/defaults.ts';
+import { computeFeatureGates } from '../../src/kubelet/model/config/feature-gates.ts';
+import { toKubeletConfig, type KubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
+import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
+import { FakeHostFiles } from '../../src/kubelet/ports/testing/fake-host-files.ts';
+import { FakeLogFiles } from '../../src/kubelet/ports/testing/fake-log-files.ts';
+import { FakeMounts } from '../../src/kubelet/ports/testing/fake-mounts.ts';
+import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-runtime-client.ts';
+import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-runtime-node.ts';
+import { ContainerModel } from './containers.ts';
+import { Life, mortalClock, mortalEvents, mortalFiles, mortalPort, type Gate } from './mortal.ts';
+import { SimulatedNetwork } from './network.ts';
+import { SimulatedRuntime } from './runtime.ts';
+
+export const paths = { root: '/var/lib/kubelet', manifests: '/etc/kubernetes/manifests', logs: '/var/log/pods', state: '/var/lib/kubelet/agent-state', hostData: '/srv/data' };
+export const NODE_NAME = 'sim';
+export const IMAGES = ['docker.io/library/app:1', 'docker.io/library/app:2', 'docker.io/library/tool:1'];
+const LOG_LINES = 4000;
+/** As systemd does it: an agent that could not start is started again after this. */
+const RESTART_MS = 1000;
+
+export interface LogRecord {
+  atMs: number;
+  agent: string;
+  level: string;
+  message: string;
+  fields: LogFields;
+}
+
+/** One agent process. */
+export interface Agent {
+  name: string;
+  life: Life;
+  client: FakeRuntimeClient;
+  startedMs: number;
+  /** Undefined while it is still reading its records. */
+  kubelet: Kubelet | undefined;
+  /** Its start has come to its end. */
+  started: boolean;
+  stopping: Promise<void> | undefined;
+}
+
+export interface NodeOptions {
+  seed: number;
+  runtime?: Partial<FakeRuntimeOptions>;
+  config?: Record<string, unknown>;
+}
+
+/** A machine in memory on which agents start, are killed and start again, while containers, files and mounts stay. */
+export class SimulatedNode {
+  readonly clock = new FakeClock();
+  readonly runtime: SimulatedRuntime;
+  readonly files: FakeHostFiles;
+  readonly mounts: FakeMounts;
+  readonly cgroups = new FakeCgroups();
+  readonly model: ContainerModel;
+  readonly network: SimulatedNetwork;
+  readonly config: KubeletConfig;
+  readonly logs: LogRecord[] = [];
+  /** What went wrong with the agent process itself: uncaught errors, refused starts. */
+  readonly agentErrors: string[] = [];
+  /** Told of each new agent before it starts anything, to look into it. */
+  onAgent: ((agent: Agent, kubelet: Kubelet) => void) | undefined;
+  onAgentEnd: ((agent: Agent) => void) | undefined;
+  /** Asked before every call to the outside; see mortal.ts. */
+  gate: Gate = () => undefined;
+  agent: Agent | undefined;
+  /** When the agent before the present one ended. */
+  lastEndMs = -1;
+  readonly #seed: number;
+  #generations = 0;
+
+  constructor(options: NodeOptions) {
+    this.#seed = options.seed;
+    this.runtime = new SimulatedRuntime({ clock: this.clock, seed: options.seed, images: IMAGES, jitterFactor: 0.3, ...options.runtime });
+    this.files = new FakeHostFiles(this.clock);
+    this.mounts = new FakeMounts(this.files);
+    this.model = new ContainerModel(() => this.clock.monotonicMs());
+    this.network = new SimulatedNetwork(this.clock, this.runtime, this.model);
+    this.config = simulatedConfig(options.config ?? {});
+    this.runtime.behaviour(() => true, (identity) => this.model.script(identity));
+    const { journal } = this.runtime;
+    const process = journal.process.bind(journal);
+    journal.process = (entry) => {
+      process(entry);
+      const container = entry.what === 'started' ? this.runtime.containerById(entry.id) : undefined;
+      if (container === undefined) return;
+      this.model.noteStart(container.script);
+      this.files.seed({ [`${container.sandbox.config.logDirectory}/${container.config.logPath}`]: 'a line\n' });
+    };
+    this.files.seed({ [`${paths.manifests}/.keep`]: '', '/etc/resolv.conf': 'nameserver 10.0.0.2\n', [`${paths.hostData}/file`]: 'x', '/var/log/containers/.keep': '' });
+  }
+
+  /** A new agent process; what it does next needs time to pass. */
+  start(): Agent {
+    const name = `agent-${++this.#generations}`;
+    const agent: Agent = { name, life: new Life(), client: this.runtime.client(name), startedMs: this.clock.monotonicMs(), kubelet: undefined, started: false, stopping: undefined };
+    this.agent = agent;
+    agent.life.onEnd(() => {
+      agent.client.kill();
+      this.lastEndMs = this.clock.monotonicMs();
+      if (this.agent === agent) this.agent = undefined;
+      this.onAgentEnd?.(agent);
+    });
+    this.#boot(agent).catch((error: unknown) => {
+      if (!agent.life.alive) return;
+      this.agentErrors.push(`${name} did not start: ${errorMessage(error)}`);
+      agent.life.end();
+      this.clock.setTimer(RESTART_MS, () => {
+        if (this.agent === undefined) this.start();
+      });
+    });
+    return agent;
+  }
+
+  /** kill -9 */
+  kill(): void {
+    this.agent?.life.end();
+  }
+
+  /** SIGTERM: the agent leaves in its own time. Does nothing to one that is still starting or already leaving. */
+  terminate(): Promise<void> {
+    const { agent } = this;
+    if (agent?.kubelet === undefined || !agent.started) {
+      agent?.life.end();
+      return Promise.resolve();
+    }
+    agent.stopping ??= agent.kubelet.stop().then(() => agent.life.end());
+    return agent.stopping;
+  }
+
+  /** A live agent that has finished starting. */
+  get kubelet(): Kubelet | undefined {
+    return this.agent?.started === true && this.agent.stopping === undefined ? this.agent.kubelet : undefined;
+  }
+
+  async #boot(agent: Agent): Promise<void> {
+    const world = this.#worldOf(agent);
+    const records = await openRecords(paths.root, world);
+    const kubelet = composeKubelet(simulatedSettings(this.config), world, records);
+    agent.kubelet = kubelet;
+    this.onAgent?.(agent, kubelet);
+    await kubelet.start();
+    agent.started = true;
+  }
+
+  #worldOf(agent: Agent): World {
+    const { life, client } = agent;
+    const gate: Gate = (port, method, target) => (life.alive ? this.gate(port, method, target) : undefined);
+    const client_ = mortalPort('runtime', client, life, gate);
+    const files = mortalFiles(this.files, life, gate);
+    return {
+      clock: mortalClock(this.clock, life),
+      random: seededRandom(this.#seed * 1000 + this.#generations),
+      log: this.#logOf(agent, {}),
+      runtime: client_,
+      images: client_,
+      eventSources: [mortalEvents(client.eventSource('cri'), life), mortalEvents(client.eventSource('containerd'), life)],
+      files,
+      guardedFiles: files,
+      mounts: mortalPort('mounts', this.mounts, life, gate),
+      cgroups: mortalPort('cgroups', this.cgroups, life, gate),
+      dial: mortalPort('dial', this.network, life, gate),
+      processes: { run: () => Promise.reject(new Error('no programs here')) },
+      logFiles: new FakeLogFiles(this.files),
+      disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
+      machine: { nodeName: NODE_NAME, cores: 4, memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
+      runtimeName: 'containerd',
+    };
+  }
+
+  #logOf(agent: Agent, base: LogFields): Logger {
+    const add = (level: string, message: string, fields: LogFields = {}): void => {
+      if (!agent.life.alive) return;
+      this.logs.push({ atMs: this.clock.monotonicMs(), agent: agent.name, level, message, fields: { ...base, ...fields } });
+      if (this.logs.length > LOG_LINES * 2) this.logs.splice(0, LOG_LINES);
+    };
+    return {
+      error: (message, fields) => add('error', message, fields),
+      warn: (message, fields) => add('warn', message, fields),
+      info: (message, fields) => add('info', message, fields),
+      debug: () => undefined,
+      with: (fields) => this.#logOf(agent, { ...base, ...fields }),
+    };
+  }
+
+  /** What fakes remember for other tests would only grow here. */
+  forgetCalls(): void {
+    this.files.calls.length = 0;
+    this.cgroups.calls.length = 0;
+  }
+}
+
+function simulatedConfig(given: Record<string, unknown>): KubeletConfig {
+  const { gates } = computeFeatureGates({});
+  return toKubeletConfig(applyDefaults({ staticPodPath: paths.manifests, podLogsDir: paths.logs, clusterDNS: ['10.0.0.10'], ...given }, () => false), gates);
+}
+
+function simulatedSettings(config: KubeletConfig): ComposeSettings {
+  return { config, rootDir: paths.root, manifestServer: false, containerGc: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 }, credentialProviders: [], credentialProviderBinDir: '' };
+}
