@@ -41,6 +41,11 @@ export function describeProcess(pid: number): ProcessRecord | undefined {
   return startTicks === undefined ? undefined : { pid, startTicks, bootId: bootId() };
 }
 
+/** For people; `gone` once the process is. */
+export function commandLine(record: ProcessRecord): string {
+  return readOrEmpty(`/proc/${record.pid}/cmdline`).split('\0').join(' ').trim() || 'gone';
+}
+
 export function bootId(): string {
   return readOrEmpty('/proc/sys/kernel/random/boot_id').trim();
 }

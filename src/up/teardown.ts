@@ -10,7 +10,7 @@ import { accepts, openCri, runningContainerd } from './containerd.ts';
 import { selectMountsBelow } from './host-tables.ts';
 import type { Instance } from './instance.ts';
 import { networkLeftovers, tearDownNetwork } from './network.ts';
-import { findShims, isAlive, readProcessFile, signalProcess, stopProcess, waitUntil } from './processes.ts';
+import { commandLine, findShims, isAlive, readProcessFile, signalProcess, stopProcess, waitUntil } from './processes.ts';
 
 export const kubeletPidFile = (instance: Instance): string => join(instance.runDir, 'kubelet.json');
 /** Names the runtime that was given from outside, if one was. */
@@ -19,6 +19,7 @@ export const endpointFile = (instance: Instance): string => join(instance.runDir
 /** What a container gets between SIGTERM and SIGKILL when the whole node goes. */
 const CONTAINER_GRACE_S = 2;
 const STOP_CONCURRENCY = 8;
+const ROUNDS = 3;
 
 export interface TeardownOptions {
   /** Also the image store, the manifests and the logs. */
@@ -34,6 +35,21 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
     await stopProcess(readProcessFile(kubeletPidFile(instance)), 5000);
   }
   let clean = false;
+  let left: string[] = [];
+  // A process that forks while the process table is read is seen by no look at it: what is found afterwards gets another round.
+  for (let round = 0; round < ROUNDS; round += 1) {
+    clean = (await removeOnce(instance, options)) || clean;
+    left = await findLeftovers(instance);
+    if (left.length === 0) break;
+  }
+  // With a mount still in place, deleting would reach through it.
+  if (left.length === 0) removeFiles(instance, { ...options, keepImages: clean });
+  return left;
+}
+
+/** Returns whether the runtime itself removed the pods. */
+async function removeOnce(instance: Instance, options: TeardownOptions): Promise<boolean> {
+  let clean = false;
   const steps: (() => Promise<unknown>)[] = [
     async () => (clean = await removePods(instance, options.say)),
     () => stopProcess(runningContainerd(instance), 10_000),
@@ -47,10 +63,7 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
     // One step that fails must not keep the others from their work; what it left is listed at the end.
     await step().catch((error: unknown) => options.say(`while removing: ${errorMessage(error)}`));
   }
-  const left = await findLeftovers(instance);
-  // With a mount still in place, deleting would reach through it.
-  if (left.length === 0) removeFiles(instance, { ...options, keepImages: clean });
-  return left;
+  return clean;
 }
 
 /** What of the instance is still in the kernel: mounts, processes, cgroups, interfaces, rules. Tests call it to prove that nothing leaks. */
@@ -59,7 +72,7 @@ export async function findLeftovers(instance: Instance): Promise<string[]> {
   const containerd = runningContainerd(instance);
   return [
     ...(containerd === undefined ? [] : [`containerd, process ${containerd.pid}`]),
-    ...[...shims, ...children].map((record) => `process ${record.pid}`),
+    ...[...shims, ...children].map((record) => `process ${record.pid} (${commandLine(record)})`),
     ...mountsOf(instance).map((point) => `mount ${point}`),
     ...listCgroupTree(instance.cgroupRoot).map((folder) => `cgroup ${folder}`),
     ...(await networkLeftovers(instance)),
