@@ -2,12 +2,16 @@
 export interface MountedVolume {
   /** Name in pod.spec.volumes. */
   name: string;
-  /** Absolute path on the host that a container's mount binds. */
+  /** Absolute path on the host that a container's mount binds; of mode Block the device, or a link to it. '' for an image volume, which the runtime mounts. */
   hostPath: string;
   /** The volume itself refuses writes (secret, configMap, ...), whatever the mount says. */
   readOnly: boolean;
   /** The kind may be relabelled by SELinux. */
   selinuxRelabel: boolean;
+  /** A raw device: containers get it by `volumeDevices`, never by `volumeMounts`. */
+  device?: boolean;
+  /** Groups that processes of the pod get so that they can use it (annotation `pv.beta.kubernetes.io/gid`). */
+  extraGroups?: readonly number[];
 }
 
 /** All volumes of a pod by name. A volume that is absent is not ready. */
