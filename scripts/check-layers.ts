@@ -6,20 +6,22 @@ import path from 'node:path';
 export const allowed: Record<string, readonly string[]> = {
   base: [],
   api: ['base'],
-  cri: ['base'],
+  grpc: ['base'],
+  cri: ['base', 'grpc'],
+  csi: ['base', 'grpc'],
   'kubelet/model': ['base', 'api'],
   'kubelet/ports': ['base', 'api', 'kubelet/model'],
   'kubelet/features/*': ['base', 'api', 'kubelet/model', 'kubelet/ports'],
   'kubelet/loop': ['base', 'api', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*'],
-  'kubelet/adapters': ['base', 'api', 'cri', 'kubelet/model', 'kubelet/ports'],
-  'kubelet/cmd': ['base', 'api', 'cri', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
+  'kubelet/adapters': ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
+  'kubelet/cmd': ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
   'control-plane': ['base', 'api'],
-  up: ['base', 'api', 'cri', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd'],
+  up: ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd'],
 };
 
 /** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */
 const outerIo = /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
-const ioAllowed = /^src\/(base\/|kubelet\/adapters\/|kubelet\/cmd\/|cri\/|up\/|control-plane\/)/;
+const ioAllowed = /^src\/(base\/|kubelet\/adapters\/|kubelet\/cmd\/|grpc\/|cri\/|csi\/|up\/|control-plane\/)/;
 
 interface Finding {
   file: string;

@@ -5,13 +5,14 @@ import { systemClock } from '../base/clock.ts';
 import { isKind } from '../base/errors.ts';
 import { CONTAINERD_SUBSCRIBE_PATH, decodeContainerdEvent, subscribeContainerdEvents, topicFilter } from './containerd-events-client.ts';
 import type { ContainerdEvent } from './containerd-events-client.ts';
-import { serveCri, serveRaw } from './cri-server.ts';
-import type { RawHandler, RunningServer } from './cri-server.ts';
+import { serveCri } from './cri-server.ts';
+import { serveRaw } from '../grpc/grpc-server.ts';
+import type { RawHandler, RunningServer } from '../grpc/grpc-server.ts';
 import { SubscribeRequest } from './generated/containerd-events.ts';
 import { ImageCreate } from './generated/containerd-image-events.ts';
 import { ContainerCreate, TaskDelete, TaskExit, TaskOOM, TaskStart } from './generated/containerd-task-events.ts';
 import { Envelope } from './generated/containerd-types.ts';
-import { GrpcChannel } from './grpc-channel.ts';
+import { GrpcChannel } from '../grpc/grpc-channel.ts';
 import { tempSocket } from './testing/temp-socket.ts';
 
 function envelope(topic: string, typeUrl: string, value: Uint8Array): Uint8Array {
@@ -58,7 +59,7 @@ test('a topic filter quotes its values and anchors the prefix', () => {
 async function serveEvents(context: TestContext, handle: RawHandler['handle']): Promise<{ channel: GrpcChannel; server: RunningServer }> {
   const endpoint = tempSocket(context);
   const server = await serveRaw(endpoint, [{ path: CONTAINERD_SUBSCRIBE_PATH, op: 'Subscribe', responseStream: true, handle }]);
-  const channel = new GrpcChannel({ endpoint, clock: systemClock });
+  const channel = new GrpcChannel({ socketPath: endpoint, clock: systemClock });
   context.after(() => {
     channel.close();
     server.close();
@@ -105,7 +106,7 @@ test('a subscription fails as unavailable when containerd goes away', async (con
 test('a subscription fails as unimplemented when the runtime is not containerd', async (context) => {
   const endpoint = tempSocket(context);
   const server = await serveCri({ endpoint, runtime: {}, images: {} });
-  const channel = new GrpcChannel({ endpoint, clock: systemClock });
+  const channel = new GrpcChannel({ socketPath: endpoint, clock: systemClock });
   context.after(() => {
     channel.close();
     server.close();

@@ -1,5 +1,5 @@
 import { errorMessage, KubeletError } from '../base/errors.ts';
-import type { GrpcChannel } from './grpc-channel.ts';
+import type { GrpcChannel } from '../grpc/grpc-channel.ts';
 import { SubscribeRequest } from './generated/containerd-events.ts';
 import { ImageCreate, ImageDelete, ImageUpdate } from './generated/containerd-image-events.ts';
 import { ContainerCreate, ContainerDelete, ContainerUpdate, TaskCreate, TaskDelete, TaskExecAdded, TaskExecStarted, TaskExit, TaskOOM, TaskPaused, TaskResumed, TaskStart } from './generated/containerd-task-events.ts';

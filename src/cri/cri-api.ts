@@ -82,7 +82,7 @@ import type {
   VersionRequest,
   VersionResponse,
 } from './generated/cri-v1.ts';
-import type { CallOptions, PartialMessage } from './service-binding.ts';
+import type { CallOptions, PartialMessage } from '../grpc/service-binding.ts';
 
 export type { CallOptions, PartialMessage };
 

@@ -1,14 +1,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { CONTAINERD_SUBSCRIBE_PATH } from '../containerd-events-client.ts';
-import { serveRaw } from '../cri-server.ts';
-import type { RawHandler, RunningServer } from '../cri-server.ts';
+import { serveRaw } from '../../grpc/grpc-server.ts';
+import { parseEndpoint } from '../endpoint.ts';
+import type { RawHandler, RunningServer } from '../../grpc/grpc-server.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from '../generated/cri-v1.ts';
-import { GrpcChannel } from '../grpc-channel.ts';
-import type { RawCall } from '../grpc-channel.ts';
-import { errorFromStatus } from '../grpc-status.ts';
-import { methodPath } from '../service-binding.ts';
-import type { ServiceDefinition } from '../service-binding.ts';
+import { GrpcChannel } from '../../grpc/grpc-channel.ts';
+import type { RawCall } from '../../grpc/grpc-channel.ts';
+import { errorFromStatus } from '../../grpc/grpc-status.ts';
+import { methodPath } from '../../grpc/service-binding.ts';
+import type { ServiceDefinition } from '../../grpc/service-binding.ts';
 import { Failpoint } from './failpoint.ts';
 
 export interface CriProxyOptions {
@@ -52,14 +53,14 @@ export class CriProxy {
 
   constructor(options: CriProxyOptions) {
     this.#options = options;
-    this.#upstream = new GrpcChannel({ endpoint: options.upstream, clock: options.clock });
+    this.#upstream = new GrpcChannel({ socketPath: parseEndpoint(options.upstream), clock: options.clock });
   }
 
   /** Starts listening, also again after `stop`. */
   async start(): Promise<void> {
     if (this.#server !== undefined) return;
     const handlers = [...this.#handlers(RuntimeServiceDefinition), ...this.#handlers(ImageServiceDefinition)];
-    this.#server = await serveRaw(this.#options.listen, [...handlers, this.#handler(CONTAINERD_SUBSCRIBE_PATH, 'Subscribe', true)]);
+    this.#server = await serveRaw(parseEndpoint(this.#options.listen), [...handlers, this.#handler(CONTAINERD_SUBSCRIBE_PATH, 'Subscribe', true)]);
   }
 
   /** The runtime is down, as far as clients can see: connections drop, the socket is gone. */

@@ -1,6 +1,6 @@
 import { KubeletError } from '../../base/errors.ts';
-import { grpcCode, grpcCodeByName } from '../grpc-status.ts';
-import type { GrpcStatus } from '../grpc-status.ts';
+import { grpcCode, grpcCodeByName } from '../../grpc/grpc-status.ts';
+import type { GrpcStatus } from '../../grpc/grpc-status.ts';
 
 /** What happens to one call. */
 export type Fault =

@@ -1,7 +1,7 @@
 import { errorKind, KubeletError } from '../../base/errors.ts';
 import { subscribeContainerdEvents, CRI_NAMESPACE, type ContainerdEvent } from '../../cri/containerd-events-client.ts';
 import type { RuntimeServiceApi } from '../../cri/cri-api.ts';
-import type { GrpcChannel } from '../../cri/grpc-channel.ts';
+import type { GrpcChannel } from '../../grpc/grpc-channel.ts';
 import type { RuntimeEvent, RuntimeEventSource } from '../ports/runtime.ts';
 import { eventFromCri } from './cri-mapping-read.ts';
 

@@ -2,8 +2,8 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { CallOptions as GrpcCallOptions } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { KubeletError } from '../base/errors.ts';
-import { parseEndpoint } from './endpoint.ts';
 import { errorFromStatus } from './grpc-status.ts';
+import type { StatusWording } from './grpc-status.ts';
 
 /** The largest message either side accepts, in bytes (upstream: cri-client utils.go; containerd's own default). */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -17,12 +17,14 @@ export interface RawCall {
   request: Uint8Array;
   /** `Infinity` means no deadline. */
   timeoutMs: number;
+  /** How a failure reads. */
+  wording?: StatusWording;
   signal?: AbortSignal | undefined;
 }
 
 export interface GrpcChannelOptions {
-  /** `unix:///path` or a bare path. */
-  endpoint: string;
+  /** Path of the server's unix socket. */
+  socketPath: string;
   /** Its wall time must be the machine's: gRPC turns deadlines back into durations by it. */
   clock: Clock;
 }
@@ -47,7 +49,7 @@ export class GrpcChannel {
 
   constructor(options: GrpcChannelOptions) {
     this.#clock = options.clock;
-    this.#client = new Client(`unix://${parseEndpoint(options.endpoint)}`, credentials.createInsecure(), {
+    this.#client = new Client(`unix:${options.socketPath}`, credentials.createInsecure(), {
       'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
       'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
       'grpc.initial_reconnect_backoff_ms': 100,
@@ -66,7 +68,7 @@ export class GrpcChannel {
       const wire = this.#client.makeUnaryRequest(call.path, identity, identity, asBuffer(call.request), new Metadata(), this.#grpcOptions(call), (error, response) => {
         const aborted = finish();
         if (error === null && response !== undefined) resolve(response);
-        else reject(aborted ? abortedError(call.op, error) : errorFromStatus(call.op, error));
+        else reject(aborted ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording));
       });
       const finish = this.#track(wire, call.signal);
     });
@@ -85,7 +87,7 @@ export class GrpcChannel {
       for await (const message of wire) yield message as Buffer;
     } catch (error) {
       aborted = finish();
-      throw aborted ? abortedError(call.op, error) : errorFromStatus(call.op, error);
+      throw aborted ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording);
     } finally {
       finish();
       wire.cancel();

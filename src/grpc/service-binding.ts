@@ -1,12 +1,24 @@
-import type { DeepPartial, MessageFns } from './generated/cri-v1.ts';
+type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
 
-/** A request as callers write it: every field may be left out, 64-bit numbers may be plain numbers. */
-export type PartialMessage<T> = DeepPartial<T>;
+/** A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. The same as ts-proto's DeepPartial. */
+export type PartialMessage<T> = T extends bigint ? string | number | bigint
+  : T extends Builtin ? T
+  : T extends globalThis.Array<infer U> ? globalThis.Array<PartialMessage<U>>
+  : T extends ReadonlyArray<infer U> ? ReadonlyArray<PartialMessage<U>>
+  : T extends {} ? { [K in keyof T]?: PartialMessage<T[K]> }
+  : Partial<T>;
+
+/** What ts-proto generates for a message. */
+export interface MessageFns<T> {
+  encode(message: T): { finish(): Uint8Array };
+  decode(input: Uint8Array): T;
+  fromPartial(object: PartialMessage<T>): T;
+}
 
 export interface CallOptions {
   /** Replaces the method's own deadline; `Infinity` means none. */
   timeoutMs?: number;
-  /** Cancels the call, here and in the runtime; the call then fails with kind `Aborted`. */
+  /** Cancels the call, here and in the server; the call then fails with kind `Aborted`. */
   signal?: AbortSignal;
 }
 

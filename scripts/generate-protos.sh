@@ -1,5 +1,5 @@
 #!/bin/sh
-# Regenerates src/cri/generated from src/cri/proto. The output is committed; run this after changing a .proto file.
+# Regenerates src/cri/generated and src/csi/generated from the proto folders beside them. The output is committed; run this after changing a .proto file.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -7,11 +7,6 @@ if ! command -v protoc >/dev/null 2>&1; then
   apt-get update -q
   apt-get install -y -q --no-install-recommends protobuf-compiler
 fi
-
-proto_dir=src/cri/proto
-out_dir=src/cri/generated
-rm -rf "$out_dir"
-mkdir -p "$out_dir"
 
 # Type stripping allows no enums and no namespaces: enumsAsLiterals. Times in nanoseconds exceed 2^53: forceLong=bigint.
 # Only encode, decode and fromPartial are generated: everything else would be parsed for nothing.
@@ -32,9 +27,15 @@ annotateFilesWithVersion=false
 OPTIONS
 )
 
-PATH="$PWD/node_modules/.bin:$PATH" protoc \
-  --proto_path="$proto_dir" \
-  --plugin=protoc-gen-ts_proto="$PWD/node_modules/.bin/protoc-gen-ts_proto" \
-  --ts_proto_out="$out_dir" \
-  --ts_proto_opt="$options" \
-  $(cd "$proto_dir" && ls containerd-*.proto cri-*.proto)
+for layer in cri csi; do
+  proto_dir=src/$layer/proto
+  out_dir=src/$layer/generated
+  rm -rf "$out_dir"
+  mkdir -p "$out_dir"
+  PATH="$PWD/node_modules/.bin:$PATH" protoc \
+    --proto_path="$proto_dir" \
+    --plugin=protoc-gen-ts_proto="$PWD/node_modules/.bin/protoc-gen-ts_proto" \
+    --ts_proto_out="$out_dir" \
+    --ts_proto_opt="$options" \
+    $(cd "$proto_dir" && ls -- *.proto)
+done

@@ -64,19 +64,28 @@ export function isGrpcStatus(value: unknown): value is GrpcStatus {
   return typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'number' && 'details' in value && typeof value.details === 'string';
 }
 
+/** `full`: as a Go client prints it. `bareUnknown`: the same, without the code where that is Unknown and adds nothing. */
+export type StatusWording = 'full' | 'bareUnknown';
+
 /**
  * The one place where a failed call becomes a KubeletError. The text is the one a Go client prints, because operators search events for
- * "rpc error: code = Unknown desc = ..."; an Unknown code of PullImage adds nothing and is left out (upstream: remote_image.go).
+ * "rpc error: code = Unknown desc = ...".
  */
-export function errorFromStatus(op: string, failure: unknown): KubeletError {
+export function errorFromStatus(op: string, failure: unknown, wording: StatusWording = 'full'): KubeletError {
   if (failure instanceof KubeletError) return failure;
   if (!isGrpcStatus(failure)) return new KubeletError('Internal', `${op}: ${errorMessage(failure)}`, { op, cause: failure });
   const code = CODE_NAMES[failure.code] ?? 'Unknown';
   // grpc-js explains a deadline of its own at length; Go says the same two words everywhere, and people search for them.
   const details = code === 'DeadlineExceeded' && failure.details.startsWith('Deadline exceeded') ? 'context deadline exceeded' : failure.details;
-  const bare = op === 'PullImage' && code === 'Unknown';
+  const bare = wording === 'bareUnknown' && code === 'Unknown';
   const message = bare ? details : `rpc error: code = ${code} desc = ${details}`;
   return new KubeletError(KIND_OF_CODE[code], message, { op, cause: failure });
+}
+
+/** The code a failed call ended with; undefined for a failure that no gRPC status stands behind. */
+export function grpcCodeOf(error: unknown): GrpcCodeName | undefined {
+  const status = error instanceof KubeletError ? error.cause : error;
+  return isGrpcStatus(status) ? CODE_NAMES[status.code] : undefined;
 }
 
 /** The way back, for servers. A status that came from another gRPC server passes through unchanged. */
