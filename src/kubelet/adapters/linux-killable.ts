@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { KubeletError } from '../../base/errors.ts';
 
 export interface ChildResult {
@@ -14,7 +14,8 @@ export interface ChildResult {
  */
 export function runKillable(program: string, args: readonly string[], options: { timeoutMs: number; op: string; onExit?: () => void }): Promise<ChildResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } });
+    // A group of its own: mount(8) waits for a helper such as mount.nfs, which must go with it.
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } });
     const output = { stdout: '', stderr: '' };
     const collect = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
       if (output[name].length < OUTPUT_LIMIT) output[name] += chunk.toString('utf8');
@@ -22,7 +23,7 @@ export function runKillable(program: string, args: readonly string[], options: {
     child.stdout.on('data', collect('stdout'));
     child.stderr.on('data', collect('stderr'));
     const timer = setTimeout(() => {
-      child.kill('SIGKILL');
+      killGroup(child);
       child.unref();
       child.stdout.destroy();
       child.stderr.destroy();
@@ -42,3 +43,12 @@ export function runKillable(program: string, args: readonly string[], options: {
 }
 
 const OUTPUT_LIMIT = 1024 * 1024;
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    child.kill('SIGKILL');
+  }
+}

@@ -45,3 +45,15 @@ test('what mount says becomes a kind', async () => {
   }
   assert.deepEqual(kinds, ['Conflict', 'NotFound', 'Unavailable', 'Internal']);
 });
+
+test('a file system whose mount program is not installed says which', async () => {
+  const started: string[] = [];
+  const run: Run = async (program, args) => {
+    started.push([program, ...args].join(' '));
+    return { exitCode: 32, stdout: '', stderr: 'mount: /x: bad option; for several filesystems (e.g. nfs, cifs) you might need a /sbin/mount.<type> helper program.' };
+  };
+  const mounts = new LinuxMounts({ run });
+  await assert.rejects(mounts.mount('/x', { fsType: 'nosuchfs', source: 'server:/e', options: ['ro', 'hard'], helper: true }), (error) => errorKind(error) === 'NotFound' && (error as Error).message === 'mount.nosuchfs is not installed on this node');
+  await assert.rejects(mounts.mount('/x', { fsType: 'ext4', source: '/dev/x', options: [] }), (error) => errorKind(error) === 'Invalid');
+  assert.deepEqual(started, ['mount -n -t nosuchfs -o ro,hard -- server:/e /x', 'mount -n -i -t ext4 -- /dev/x /x']);
+});

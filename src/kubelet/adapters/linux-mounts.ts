@@ -1,7 +1,8 @@
+import { access } from 'node:fs/promises';
 import { release } from 'node:os';
 import nodePath from 'node:path/posix';
 import { KubeletError, type ErrorKind } from '../../base/errors.ts';
-import type { MountPoint, Mounts } from '../ports/mounts.ts';
+import type { MountOrder, MountPoint, Mounts } from '../ports/mounts.ts';
 import { runKillable, type ChildResult } from './linux-killable.ts';
 import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
 
@@ -60,6 +61,17 @@ export class LinuxMounts implements Mounts {
     }
   }
 
+  async mount(target: string, { fsType, source, options, helper = false }: MountOrder): Promise<void> {
+    const flags = [...(helper ? [] : ['-i']), '-t', fsType, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
+    try {
+      await this.#run('mount', ['-n', ...flags, '--', source, target], `mount ${fsType} ${source} at ${target}`);
+    } catch (error) {
+      const missing = helper && error instanceof KubeletError && error.kind !== 'Timeout' && /might need a \/sbin\/mount\.<type> helper program|unknown filesystem type/i.test(error.message);
+      if (missing && !(await hasProgram(`mount.${fsType}`))) throw new KubeletError('NotFound', `mount.${fsType} is not installed on this node`, { op: 'mount', cause: error });
+      throw error;
+    }
+  }
+
   async unmount(path: string): Promise<void> {
     const target = nodePath.normalize(path);
     if (!(await readMountInfo()).some((mount) => mount.path === target)) return;
@@ -113,4 +125,12 @@ function kindOfMessage(stderr: string): ErrorKind {
 function isAtLeast(kernel: string, [major, minor]: readonly [number, number]): boolean {
   const [ownMajor = 0, ownMinor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
   return ownMajor > major || (ownMajor === major && ownMinor >= minor);
+}
+
+async function hasProgram(name: string): Promise<boolean> {
+  for (const folder of ['/sbin', '/usr/sbin', '/bin', '/usr/bin']) {
+    const found = await access(`${folder}/${name}`).then(() => true, () => false);
+    if (found) return true;
+  }
+  return false;
 }

@@ -1,12 +1,12 @@
 import path from 'node:path/posix';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
-import type { MountPoint, Mounts } from '../mounts.ts';
+import type { MountOrder, MountPoint, Mounts } from '../mounts.ts';
 import { topOf, type FakeNode } from './fake-file-tree.ts';
 import { isAtOrBelow, type FakeHostFiles } from './fake-host-files.ts';
 
-type MountOperation = 'mountTmpfs' | 'bind' | 'unmount';
+type MountOperation = 'mountTmpfs' | 'bind' | 'mount' | 'unmount';
 export interface FakeMount extends MountPoint {
-  options: { sizeBytes?: number; mode?: number; noswap?: boolean; readOnly?: boolean };
+  options: { sizeBytes?: number; mode?: number; noswap?: boolean; readOnly?: boolean; words?: readonly string[] };
   propagation: 'private' | 'rshared';
 }
 
@@ -64,6 +64,13 @@ export class FakeMounts implements Mounts {
     await this.#enter('bind', target);
     this.#cover(target, this.#files.tree.existing(source, true));
     this.mounted.push({ path: path.normalize(target), fsType: 'bind', source, options, propagation: 'private' });
+  }
+
+  /** An empty file system; what is written to it stays until it is unmounted. */
+  async mount(target: string, { fsType, source, options }: MountOrder): Promise<void> {
+    await this.#enter('mount', target);
+    this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));
+    this.mounted.push({ path: path.normalize(target), fsType, source, options: { words: options }, propagation: 'private' });
   }
 
   async unmount(target: string): Promise<void> {
