@@ -3,16 +3,14 @@ import type { PodSpec } from '../core/pod-spec.ts';
 import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions } from '../core/security-context.ts';
 import { annotations } from '../annotations.ts';
 import { allContainers } from '../pod.ts';
+import { maxSysctlBytes, sysctlNamespace, sysctlSegment } from '../sysctl-name.ts';
 import type { FieldErrors } from './field-error.ts';
 import { byteLength, checkDnsSubdomain, checkId } from './names.ts';
 import { validateDescendingPath } from './paths.ts';
 
 const maxProfilePathBytes = 4095;
-const sysctlSegment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const sysctlFormat = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`;
 const sysctlPattern = new RegExp(sysctlFormat);
-const maxSysctlBytes = 253;
-const ipcSysctls = new Set(['kernel.shmall', 'kernel.shmmax', 'kernel.shmmni', 'kernel.shm_rmid_forced', 'kernel.msgmax', 'kernel.msgmnb', 'kernel.msgmni', 'kernel.sem']);
 
 /** The pod's security context (upstream: validatePodSpecSecurityContext). */
 export function validatePodSecurityContext(errors: FieldErrors, path: string, spec: PodSpec): void {
@@ -95,18 +93,10 @@ function validateSysctls(errors: FieldErrors, path: string, sysctls: readonly Sy
     else if (byteLength(name) > maxSysctlBytes || !sysctlPattern.test(name)) errors.invalid(field, name, `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`);
     else if (seen.has(name)) errors.duplicate(field, name);
     const namespace = sysctlNamespace(name);
-    if (spec.hostNetwork === true && namespace === 'net') errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
-    else if (spec.hostIPC === true && namespace === 'ipc') errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
+    if (spec.hostNetwork === true && namespace === 'Net') errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
+    else if (spec.hostIPC === true && namespace === 'IPC') errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
     seen.add(name);
   }
-}
-
-/** Which kernel namespace a sysctl belongs to; both separators are in use, and the first one met decides. */
-export function sysctlNamespace(name: string): 'net' | 'ipc' | undefined {
-  const first = /[./]/.exec(name)?.[0];
-  const dotted = first === '/' ? name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/')) : name;
-  if (dotted.startsWith('net.')) return 'net';
-  return ipcSysctls.has(dotted) || dotted.startsWith('fs.mqueue.') ? 'ipc' : undefined;
 }
 
 function validateWindowsOptions(errors: FieldErrors, path: string, options: WindowsSecurityContextOptions | undefined): void {

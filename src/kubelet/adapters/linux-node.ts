@@ -11,6 +11,9 @@ export interface LinuxNode {
   hugePageSizes: readonly string[];
   thermalThrottlePaths: readonly string[];
   selinuxEnabled: boolean;
+  appArmorEnabled: boolean;
+  /** As `uname -r` gives it. */
+  kernelVersion: string;
   /** Addresses of the interfaces that lead out, IPv4 first; loopback, link-local and container bridges left out. */
   addresses: readonly string[];
 }
@@ -25,6 +28,8 @@ export function readLinuxNode(): LinuxNode {
     hugePageSizes: hugePageSizes(),
     thermalThrottlePaths: thermalThrottlePaths(),
     selinuxEnabled: existsSync('/sys/fs/selinux/enforce'),
+    appArmorEnabled: appArmorEnabled(),
+    kernelVersion: os.release(),
     addresses: outwardAddresses(),
   };
 }
@@ -32,6 +37,12 @@ export function readLinuxNode(): LinuxNode {
 function readMeminfo(): (key: string) => number {
   const text = readFileSync('/proc/meminfo', 'utf8');
   return (key) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
+}
+
+/** Built in, and switched on at boot (upstream: third_party libcontainer/apparmor). */
+function appArmorEnabled(): boolean {
+  const parameter = '/sys/module/apparmor/parameters/enabled';
+  return existsSync('/sys/kernel/security/apparmor') && existsSync(parameter) && readFileSync(parameter, 'utf8').startsWith('Y');
 }
 
 function listOrEmpty(path: string): string[] {

@@ -20,6 +20,9 @@ export interface MachineFacts {
   hugePageSizesBytes: readonly number[];
   thermalThrottlePaths: readonly string[];
   selinuxEnabled: boolean;
+  appArmorEnabled: boolean;
+  /** As `uname -r` gives it. */
+  kernelVersion: string;
   /** Where the process was started, and whose home it has: registry credentials may lie there. */
   workingDir: string;
   homeDir: string;

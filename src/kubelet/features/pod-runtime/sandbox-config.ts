@@ -1,6 +1,7 @@
 import type { ContainerPort } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isHostNetwork } from '../../../api/pod.ts';
+import { dottedSysctl } from '../../../api/sysctl-name.ts';
 import { podUid } from '../../model/ids.ts';
 import type { PortMapping, SandboxConfig } from '../../ports/runtime.ts';
 import type { DnsConfig } from './dns-config.ts';
@@ -59,16 +60,7 @@ function portMappings(ports: readonly ContainerPort[]): PortMapping[] {
   return mappings;
 }
 
-/**
- * Sysctls with dots as separators, which is what the runtime checks namespaces by. In the slash form a dot stands for a slash inside a
- * name (upstream: component-helpers sysctl ConvertPodSysctlsVariableToDotsSeparator).
- */
+/** With dots as separators, which is what the runtime tells namespaces by (upstream: ConvertPodSysctlsVariableToDotsSeparator). */
 function sysctls(pod: Pod): Record<string, string> {
-  return Object.fromEntries((pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dotted(name), value]));
-}
-
-function dotted(name: string): string {
-  const first = /[./]/.exec(name)?.[0];
-  if (first !== '/') return name;
-  return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
+  return Object.fromEntries((pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dottedSysctl(name), value]));
 }

@@ -1,5 +1,6 @@
 /** Rules about single numbers, ports and durations. Upstream: pkg/kubelet/apis/config/validation/validation.go. */
 import { formatDurationMs, parseDurationMs } from '../../../api/duration.ts';
+import { sysctlPatternProblem } from '../sysctls.ts';
 import type { KubeletConfiguration } from './schema.ts';
 import type { ValidationContext } from './validate-context.ts';
 
@@ -139,6 +140,14 @@ function checkUserNamespaces({ config, fail }: ValidationContext): void {
   else if (ids > 0xffffffff) fail(path, `${path} must not be more than ${0xffffffff}`);
 }
 
+/** Upstream finds these when the kubelet is made (sysctl.NewAllowlist), and does not start either. */
+function checkSysctls({ config, fail }: ValidationContext): void {
+  for (const entry of config.allowedUnsafeSysctls ?? []) {
+    const problem = sysctlPatternProblem(entry);
+    if (problem !== undefined) fail('allowedUnsafeSysctls', problem);
+  }
+}
+
 export function checkNumbers(context: ValidationContext): void {
   const { config, fail } = context;
   if (config.nodeLeaseDurationSeconds <= 0) fail('nodeLeaseDurationSeconds', 'nodeLeaseDurationSeconds must be greater than 0');
@@ -153,6 +162,7 @@ export function checkNumbers(context: ValidationContext): void {
   checkRestartPeriod(context);
   checkContainerLogs(context);
   checkUserNamespaces(context);
+  checkSysctls(context);
   const factor = config.memoryThrottlingFactor;
   if (factor <= 0 || factor > 1) fail('memoryThrottlingFactor', `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`);
 }

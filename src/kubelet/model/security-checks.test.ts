@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Pod } from '../../api/core/pod.ts';
+import type { PodSpec } from '../../api/core/pod-spec.ts';
+import type { AppArmorProfile } from '../../api/core/security-context.ts';
+import { checkAppArmor, checkSupplementalGroupsPolicy, effectiveAppArmor } from './security-checks.ts';
+
+const key = (name: string): string => `container.apparmor.security.beta.kubernetes.io/${name}`;
+const podWith = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({ metadata: { name: 'p', namespace: 'n', uid: 'u', annotations }, spec: { containers: [{ name: 'app' }], ...spec } });
+const on = { appArmorEnabled: true };
+const off = { appArmorEnabled: false };
+const refused = { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+
+describe('AppArmor', () => {
+  const confined: AppArmorProfile = { type: 'RuntimeDefault' };
+  const own = { name: 'x', securityContext: { appArmorProfile: confined } };
+
+  test('a pod that names a profile is refused by a host without AppArmor, in whichever container it stands', () => {
+    for (const spec of [{ securityContext: { appArmorProfile: confined } }, { containers: [own] }, { initContainers: [own] }, { ephemeralContainers: [own] }]) {
+      assert.deepEqual(checkAppArmor(podWith(spec), off), refused, JSON.stringify(spec));
+      assert.equal(checkAppArmor(podWith(spec), on), undefined);
+    }
+    assert.deepEqual(checkAppArmor(podWith({}, { [key('app')]: 'runtime/default' }), off), refused);
+  });
+
+  test('one that names none, or wants none, runs anywhere', () => {
+    assert.equal(checkAppArmor(podWith({}), off), undefined);
+    assert.equal(checkAppArmor(podWith({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }, { [key('app')]: 'unconfined' }), off), undefined);
+  });
+
+  test('an empty profile name is refused', () => {
+    assert.equal(checkAppArmor(podWith({}, { [key('app')]: 'localhost/' }), on)?.message, 'Cannot enforce AppArmor: invalid empty AppArmor profile name: "&AppArmorProfile{Type:Localhost,LocalhostProfile:*,}"');
+  });
+
+  test('the field of the container wins over the annotation, and that over the field of the pod', () => {
+    const pod = podWith({ securityContext: { appArmorProfile: confined }, containers: [{ name: 'app' }, { name: 'own', securityContext: { appArmorProfile: { type: 'Unconfined' } } }, { name: 'bare' }, { name: 'odd' }] }, { [key('app')]: 'localhost/mine', [key('own')]: 'localhost/mine', [key('odd')]: '' });
+    assert.deepEqual(pod.spec.containers.map((container) => effectiveAppArmor(pod, container)), [{ type: 'Localhost', localhostProfile: 'mine' }, { type: 'Unconfined' }, confined, confined]);
+  });
+});
+
+test('Strict supplemental groups need a runtime that knows them', () => {
+  const pod = (policy?: 'Strict' | 'Merge'): Pod => podWith({ securityContext: { supplementalGroupsPolicy: policy } });
+  assert.deepEqual(checkSupplementalGroupsPolicy(pod('Strict'), { supplementalGroupsPolicy: false }), { reason: 'SupplementalGroupsPolicyNotSupported', message: 'SupplementalGroupsPolicy=Strict is not supported in this node' });
+  assert.deepEqual([checkSupplementalGroupsPolicy(pod('Strict'), { supplementalGroupsPolicy: true }), checkSupplementalGroupsPolicy(pod('Merge'), { supplementalGroupsPolicy: false }), checkSupplementalGroupsPolicy(pod(), { supplementalGroupsPolicy: false })], [undefined, undefined, undefined]);
+});
