@@ -148,7 +148,7 @@ const table: readonly (readonly [body: string, error: string])[] = [
   ['featureGates: {Nonsense: true}', '3:16: featureGates[Nonsense]: unrecognized feature gate: Nonsense; accepted are the feature gates of Kubernetes 1.36'],
   ['featureGates: {EventPLEG: true}', '3:16: featureGates[EventPLEG]: unrecognized feature gate: EventPLEG (did you mean EventedPLEG?)'],
   ['featureGates: {SidecarContainers: false}', '3:16: featureGates[SidecarContainers]: cannot set feature gate SidecarContainers to false, feature is locked to true'],
-  ['allowedUnsafeSysctls: ["kernel.*"]', '3:23: invalid configuration: the sysctls "kernel." are not known to be namespaced'],
+  ['allowedUnsafeSysctls: ["kernel.*"]', '3:1: allowedUnsafeSysctls: invalid configuration: the sysctls "kernel." are not known to be namespaced'],
   ['userNamespaces: {idsPerPod: 65537}', '3:18: invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536'],
   ['containerRuntimeEndpoint: tcp://1.2.3.4:5', '3:1: invalid configuration: containerRuntimeEndpoint "tcp://1.2.3.4:5" must be a unix socket such as "unix:///run/containerd/containerd.sock"'],
   ['tlsCertFile: /c', '3:1: invalid configuration: tlsCertFile (--tls-cert-file) and tlsPrivateKeyFile (--tls-private-key-file) must be set together; tlsPrivateKeyFile is missing'],
