@@ -56,6 +56,8 @@ export interface VolumeReady extends Omit<MountedVolume, 'name'> {
   readonly ownership?: 'apply';
   /** Set up again after this time, for content that ages (tokens, CSI's requiresRepublish). A failure then leaves the volume usable. */
   readonly againInMs?: number;
+  /** Its objects are immutable: it follows them no more. */
+  readonly settled?: boolean;
 }
 
 /** A volume of a pod seen from its folder alone: the agent may have been restarted since it was made, its objects may be gone. */
@@ -78,15 +80,15 @@ export interface VolumeUsage {
 }
 
 /**
- * The node-wide part of a plugin. The manager counts the pods that use a key: it calls `stage` before the first `setUp` (and, being repeatable,
- * before those of later pods and refreshes), `unstage` after the last `tearDown`; never two calls for one key at a time, whoever asks.
+ * The node-wide part of a plugin. The manager counts the pods that use a key: it calls `stage` before the first `setUp` (once in an agent's life,
+ * so also for what an earlier agent staged), `unstage` after the last `tearDown`; never two calls for one key at a time, whoever asks.
  */
 export interface VolumeStaging {
-  /** undefined when this volume has no node-wide part (an inline CSI volume). Throws Invalid with the message users see. */
-  keyOf(spec: VolumeSpec, pod: Pod): string | undefined;
+  /** What `stage` is going to make, which is also what is unstaged should it fail half-way. undefined when this volume has no node-wide part (an inline CSI volume). May throw the message users see. */
+  plan(spec: VolumeSpec, pod: Pod): StagedVolume | undefined | Promise<StagedVolume | undefined>;
   /** Repeatable: after a restart of the agent it is called again for what is there. Its errors are shown as `MountVolume.MountDevice failed for volume "x" : `. */
-  stage(request: { pod: Pod; spec: VolumeSpec; key: string; fsGroup: number | undefined }): Promise<StagedVolume>;
-  /** What is gone is success. */
+  stage(request: { pod: Pod; spec: VolumeSpec; planned: StagedVolume; fsGroup: number | undefined }): Promise<StagedVolume>;
+  /** Also of what was staged in part, or not at all: what is gone is success. */
   unstage(staged: StagedVolume): Promise<void>;
   /** What the folder of one pod's volume tells of the staged volume it uses; undefined when it tells nothing. Called before its `tearDown`. */
   identify(volume: VolumeOnDisk): Promise<StagedVolume | undefined>;
@@ -110,6 +112,10 @@ export interface VolumeStaging {
 export interface VolumePlugin {
   /** As in upstream: `kubernetes.io/csi`. Its folders are called `kubernetes.io~csi`. */
   readonly name: string;
+  /** false: it has no folder of its own below the pod's (hostPath, image volumes). */
+  readonly ownFolder?: boolean;
+  /** false: a PersistentVolume of this kind may have no mountOptions. */
+  readonly mountOptions?: boolean;
   supports(spec: VolumeSpec): boolean;
   /** The objects whose change changes the volume. The claim and its PersistentVolume are followed anyway. */
   objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[];
