@@ -268,9 +268,8 @@ describe('network and files', SIDE_BY_SIDE, () => {
 
   test('the termination message comes from its file, or from the log when it is asked for and the exit is bad', async () => {
     const { agent } = ground;
-    // What ends within milliseconds of its start can lose its message (docs/faults.md, Open); these live a little longer.
-    const main = container('main', { command: shell('sleep 0.4; echo noise; printf "the end" > /dev/termination-log; exit 3') });
-    const logs = container('logs', { terminationMessagePolicy: 'FallbackToLogsOnError', command: shell('sleep 0.4; echo first; echo last words; exit 4') });
+    const main = container('main', { command: shell('echo noise; printf "the end" > /dev/termination-log; exit 3') });
+    const logs = container('logs', { terminationMessagePolicy: 'FallbackToLogsOnError', command: shell('echo first; echo last words; exit 4') });
     const quiet = container('quiet', { terminationMessagePolicy: 'FallbackToLogsOnError', command: shell('echo all is well') });
     agent.writeManifest('message', pod('message', { restartPolicy: 'Never', containers: [main, logs, quiet] }));
     // The exit is told at once, its message as soon as the runtime has confirmed it.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { podUid, sandboxId } from '../../model/ids.ts';
-import type { SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import { containerId, podUid, sandboxId } from '../../model/ids.ts';
+import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import { EventChecks } from './event-checks.ts';
 import type { Inspector } from './inspector.ts';
 import { RuntimeCache } from './runtime-cache.ts';
@@ -28,4 +28,56 @@ test('the end of a sandbox that the agent is stopping costs few looks until its 
   await clock.advance(10_000);
   assert.equal(looks(), 2);
   assert.equal(checks.size, 0);
+});
+
+const MAIN = {
+  id: containerId('c1'), name: 'main', state: 'created', attempt: 0, createdAtMs: 1, startedAtMs: 0, finishedAtMs: 0, exitCode: 0, reason: '', message: '', image: '', imageRef: '', logPath: '', sandboxId: SANDBOX.id, labels: {}, annotations: {},
+} as unknown as ContainerRuntimeStatus;
+const POD = { uid: SANDBOX.podUid, name: 'web', namespace: 'default' };
+
+test('an exit within milliseconds of its start is confirmed although its start is still being waited for', async () => {
+  const { clock, cache, checks, looks } = setUp();
+  // Somebody else's look at the pod showed the container before the agent had its own result.
+  cache.noteContainer(POD, MAIN);
+  checks.expect(POD.uid, MAIN.id, 'started');
+  cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
+  assert.ok(cache.commitExit(MAIN.id, { exitCode: 3, finishedAtMs: 3 }));
+  checks.confirm(POD.uid, MAIN.id);
+  await clock.advance(200);
+  assert.equal(looks(), 1);
+  cache.commitContainer(MAIN.id, cache.beginObservation(), { ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3, reason: 'Error', message: 'the end' });
+  await clock.advance(10_000);
+  assert.deepEqual([cache.container(MAIN.id)?.message, checks.size], ['the end', 0]);
+});
+
+test('a look that brought no answer is repeated until the runtime has said it', async () => {
+  const { clock, cache, checks, looks } = setUp();
+  cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
+  cache.commitExit(MAIN.id, { exitCode: 3, finishedAtMs: 3 });
+  checks.confirm(POD.uid, MAIN.id);
+  await clock.advance(220);
+  assert.ok(looks() > 1);
+  cache.commitContainer(MAIN.id, cache.beginObservation(), { ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3 });
+  await clock.advance(10_000);
+  assert.equal(checks.size, 0);
+});
+
+test('an exit that a snapshot brought, of a container nobody had heard of, is confirmed too', async () => {
+  const { clock, cache, checks, looks } = setUp();
+  cache.commitSnapshot({ sandbox: SANDBOX, containers: [{ ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3 }] });
+  checks.expect(POD.uid, MAIN.id, 'stopped');
+  await clock.advance(200);
+  assert.equal(looks(), 1);
+});
+
+test('an answer from before an exit that an event told does not stand for the runtime\'s own word on it', async () => {
+  const { clock, cache, checks, looks } = setUp();
+  cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
+  const before = cache.beginObservation();
+  cache.commitExit(MAIN.id, { exitCode: 3, finishedAtMs: 3 });
+  cache.commitContainer(MAIN.id, before, { ...MAIN, state: 'running', startedAtMs: 2 });
+  assert.equal(cache.isConfirmed(MAIN.id), false);
+  checks.confirm(POD.uid, MAIN.id);
+  await clock.advance(200);
+  assert.equal(looks(), 1);
 });

@@ -9,7 +9,7 @@ import type { RuntimeCache } from './runtime-cache.ts';
  * So what an event promises is looked for until the cache shows it, closely at first: measured on containerd 1.6, status follows the event after 25 to 30 ms.
  */
 const LOOK_AGAIN_MS = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
-/** When the runtime's own answer surely has all details of an exit that an event reported. */
+/** When the runtime's own answer surely has all details of an exit that an event reported, or soon will: then it is looked for again. */
 const CONFIRM_MS = 200;
 /** Starts and creations are mostly the agent's own, whose result comes by itself: no need to hurry after them. */
 const OWN_WORK_GRACE_MS = 250;
@@ -19,7 +19,8 @@ const OWN_WORK_GRACE_MS = 250;
  */
 const LIKELY_OWN_WORK_LOOK = LOOK_AGAIN_MS.indexOf(40);
 
-type Promised = Exclude<RuntimeEvent['kind'], 'created'>;
+/** `confirmed`: that the runtime itself said what an event had told of an exit. */
+type Promised = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
 
 interface Check {
   uid: PodUid;
@@ -50,9 +51,12 @@ export class EventChecks {
 
   /** `id` is in the cache. */
   expect(uid: PodUid, id: string, kind: RuntimeEvent['kind']): void {
-    if (kind === 'created' || (kind !== 'changed' && this.#isFulfilled(id, kind))) return;
+    if (kind === 'created') return;
+    if (kind !== 'changed' && this.#isFulfilled(id, kind)) return kind === 'stopped' ? this.confirm(uid, id) : undefined;
     const known = this.#checks.get(id);
-    if (known === undefined) {
+    // What only waits to be confirmed gives way to its removal.
+    if (known === undefined || (known.promised === 'confirmed' && kind === 'deleted')) {
+      known?.timer?.cancel();
       const check: Check = { uid, promised: kind, looks: this.#isLikelyOwnWork(id, kind) ? LIKELY_OWN_WORK_LOOK : 0, timer: undefined };
       this.#checks.set(id, check);
       if (kind === 'started') this.#lookAfter(id, check, OWN_WORK_GRACE_MS);
@@ -67,10 +71,14 @@ export class EventChecks {
     void this.#look(id, known);
   }
 
-  /** One look at what is known already, some time from now, for details that come later. */
+  /**
+   * An exit told by an event lacks what only the runtime's answer has: the termination message. It is asked for some time from now, and
+   * until it has come, whatever else is looked for meanwhile. Nothing is asked when the runtime has said it already.
+   */
   confirm(uid: PodUid, id: string): void {
-    if (this.#checks.has(id)) return;
-    const check: Check = { uid, promised: 'changed', looks: 0, timer: undefined };
+    if (this.#isFulfilled(id, 'confirmed')) return;
+    this.#checks.get(id)?.timer?.cancel();
+    const check: Check = { uid, promised: 'confirmed', looks: 0, timer: undefined };
     this.#checks.set(id, check);
     this.#lookAfter(id, check, CONFIRM_MS);
   }
@@ -111,6 +119,8 @@ export class EventChecks {
         return container === undefined ? sandbox?.ready !== true : container.state === 'exited';
       case 'deleted':
         return container === undefined && sandbox === undefined;
+      case 'confirmed':
+        return container === undefined || cache.isConfirmed(id);
       case 'changed':
         return false;
     }
@@ -119,5 +129,5 @@ export class EventChecks {
 
 /** A later stage of life promises more. */
 function rank(kind: Promised): number {
-  return ['changed', 'started', 'stopped', 'deleted'].indexOf(kind);
+  return ['changed', 'started', 'stopped', 'confirmed', 'deleted'].indexOf(kind);
 }

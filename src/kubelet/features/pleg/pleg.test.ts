@@ -118,11 +118,13 @@ for (const kind of ['cri', 'containerd'] as const) {
   });
 }
 
-test('a CRI event that shows the exit itself needs no call at all', async () => {
+test('a CRI event that shows the exit itself needs no call at once; the runtime is asked once, later, for what it knows besides', async () => {
   const world = await setUp({ before: async (early) => void (await early.pod()) });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '');
   await world.clock.settle();
   assert.deepEqual([states(world), world.calls(), world.told], [['main exited'], {}, ['ContainerDied']]);
+  await world.clock.advance(5000);
+  assert.deepEqual(world.calls(), { containerStatus: 1 });
   await world.pleg.stop();
 });
 

@@ -157,6 +157,7 @@ export class RuntimeCache {
 
   noteContainer(pod: { uid: PodUid; name: string; namespace: string }, status: ContainerRuntimeStatus): void {
     if (this.#removals.has(status.id)) return;
+    if (status.state === 'exited') this.#toldByEvent.delete(status.id);
     this.#change(pod.uid, pod, 'own', (record, seq) => record.upsertContainer(status, seq));
   }
 
@@ -211,7 +212,8 @@ export class RuntimeCache {
 
   /** One container as read, or undefined: it is not there. Only for ids in the cache. */
   commitContainer(id: string, seq: Sequence, status: ContainerRuntimeStatus | undefined): void {
-    this.#toldByEvent.delete(id);
+    // An answer from before the exit, which an event told meanwhile, confirms nothing.
+    if (status === undefined || status.state === 'exited') this.#toldByEvent.delete(id);
     const uid = this.#owners.get(id);
     if (uid === undefined) return;
     this.#change(uid, undefined, 'observed', (record) => (status === undefined ? record.remove(id, seq) : record.upsertContainer(status, seq)));
@@ -231,7 +233,7 @@ export class RuntimeCache {
     const { sandbox } = snapshot;
     if (sandbox.podUid === '') return;
     const names = { name: sandbox.podName, namespace: sandbox.podNamespace };
-    for (const { id, state } of snapshot.containers) if (state === 'exited' && this.container(id)?.state === 'running') this.#noteToldByEvent(id);
+    for (const { id, state } of snapshot.containers) if (state === 'exited' && this.container(id)?.state !== 'exited') this.#noteToldByEvent(id);
     this.#change(sandbox.podUid, names, 'observed', (record, seq) => record.applySnapshot(sandbox, snapshot.containers, seq));
   }
 
