@@ -44,3 +44,8 @@ export function configMapNames(pod: Pod): Set<string> {
   }
   return named(names);
 }
+
+/** Names of the claims, in the pod's namespace, that its volumes use: named ones and those made for its ephemeral volumes. */
+export function claimNames(pod: Pod): Set<string> {
+  return named((pod.spec.volumes ?? []).map((volume) => (volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${pod.metadata.name}-${volume.name}`)));
+}

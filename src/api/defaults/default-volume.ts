@@ -1,6 +1,7 @@
 import type { Volume } from '../core/volume.ts';
 import type { DownwardAPIVolumeFile, VolumeProjection } from '../core/volume-source.ts';
-import { pullPolicyFor, roundListInPlace } from './default-container.ts';
+import { pullPolicyFor } from './default-container.ts';
+import { defaultClaimSpecInPlace } from './default-storage.ts';
 
 const readableByAll = 0o644;
 const oneHourSeconds = 3600;
@@ -22,11 +23,7 @@ export function defaultVolumeInPlace(volume: Volume): void {
   }
   defaultRemoteInPlace(volume);
   const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
-  if (claim !== undefined) {
-    claim.volumeMode ??= 'Filesystem';
-    roundListInPlace(claim.resources?.limits);
-    roundListInPlace(claim.resources?.requests);
-  }
+  if (claim !== undefined) defaultClaimSpecInPlace(claim);
 }
 
 /** Whether any source is named. */

@@ -14,8 +14,31 @@ test('several documents and lists give their pods, config maps and secrets, defa
   const loaded = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(loaded.errors, []);
   assert.deepEqual(loaded.pods.map((found) => [found.metadata.name, found.spec.restartPolicy]), [['a', 'Always'], ['b', 'Always']]);
-  assert.deepEqual(loaded.configMaps.map((found) => found.data), [{ k: 'v' }]);
-  assert.deepEqual(loaded.secrets.map((found) => [found.type, found.data, found.stringData]), [['Opaque', { k: 'dg==' }, undefined]]);
+  assert.deepEqual(
+    loaded.objects.map(({ kind, object }) => [kind, object.metadata.name, 'data' in object ? object.data : undefined, 'stringData' in object]),
+    [['ConfigMap', 'c', { k: 'v' }, false], ['Secret', 's', { k: 'dg==' }, false]],
+  );
+});
+
+test('every kind that shapes a pod may stand there, with its own apiVersion, and as a list of its kind', () => {
+  const text = [
+    '{apiVersion: v1, kind: PersistentVolume, metadata: {name: p}, spec: {hostPath: {path: /srv}}}',
+    '{apiVersion: v1, kind: PersistentVolumeClaimList, items: [{metadata: {name: c}, spec: {volumeName: p}}]}',
+    '{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}',
+    '{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: runc}',
+    '{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: d}, spec: {}}',
+  ].join('\n---\n');
+  const loaded = loadManifest(text, { fileName: 'f' });
+  assert.deepEqual(loaded.errors, []);
+  assert.deepEqual(loaded.objects.map(({ kind, object }) => `${object.apiVersion} ${kind} ${object.metadata.name}`), [
+    'v1 PersistentVolume p', 'v1 PersistentVolumeClaim c', 'v1 Service s', 'node.k8s.io/v1 RuntimeClass r', 'storage.k8s.io/v1 CSIDriver d',
+  ]);
+});
+
+test('a kind with the apiVersion of another is refused', () => {
+  assert.deepEqual(errorsOf('{apiVersion: v1, kind: RuntimeClass, metadata: {name: r}, handler: runc}'), [
+    'f:1:2: apiVersion: apiVersion "v1" of the "RuntimeClass" is not accepted; accepted is "node.k8s.io/v1"',
+  ]);
 });
 
 test('YAML is read as upstream reads it: octal modes, yes and on, merge keys, anchors', () => {
@@ -70,10 +93,10 @@ test('large base64 values are checked without trouble', () => {
 });
 
 test('kinds and versions that are not accepted are refused by name', () => {
-  assert.deepEqual(errorsOf('kind: Deployment\napiVersion: apps/v1'), ['f:1:1: kind: kind "Deployment" is not accepted; accepted are Pod, PodList, ConfigMap, ConfigMapList, Secret, SecretList, List']);
+  assert.deepEqual(errorsOf('kind: Deployment\napiVersion: apps/v1'), ['f:1:1: kind: kind "Deployment" is not accepted; accepted are Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, Service, RuntimeClass, CSIDriver, and List or lists of one of them']);
   assert.deepEqual(errorsOf('kind: Pod\napiVersion: v2'), ['f:2:1: apiVersion: apiVersion "v2" of the "Pod" is not accepted; accepted is "v1"']);
   assert.deepEqual(errorsOf('kind: Pod'), ['f:1:1: the "Pod" has no apiVersion; accepted is "v1"']);
-  assert.deepEqual(errorsOf('a: b'), ['f:1:1: the object has no kind; accepted are Pod, PodList, ConfigMap, ConfigMapList, Secret, SecretList, List']);
+  assert.deepEqual(errorsOf('a: b'), ['f:1:1: the object has no kind; accepted are Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, Service, RuntimeClass, CSIDriver, and List or lists of one of them']);
 });
 
 test('bombs are refused: aliases that multiply, anchors that contain themselves, deep nesting, size, number', () => {

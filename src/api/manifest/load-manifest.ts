@@ -1,19 +1,13 @@
 import { Buffer } from 'node:buffer';
 import type { Node } from 'yaml';
-import { ConfigMapSchema } from '../core/config-map.ts';
-import type { ConfigMap } from '../core/config-map.ts';
-import { PodSchema } from '../core/pod.ts';
 import type { Pod } from '../core/pod.ts';
-import { SecretSchema } from '../core/secret.ts';
-import type { Secret } from '../core/secret.ts';
-import { defaultConfigMap, defaultSecret } from '../defaults/default-config.ts';
-import { defaultPod } from '../defaults/default-pod.ts';
-import { decode } from '../schema/decode.ts';
 import type { DecodeError } from '../schema/decode.ts';
 import { formatFieldPath, parseFieldPath } from '../schema/field-path.ts';
 import type { FieldPath } from '../schema/field-path.ts';
 import { positionAt } from './manifest-error.ts';
 import type { ManifestError, Position } from './manifest-error.ts';
+import { manifestKindNames, manifestKinds } from './manifest-kinds.ts';
+import type { Kinded, KindedObject, ManifestKind, ManifestKinds } from './manifest-kinds.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { readPlainJson } from './plain-json.ts';
 import { splitDocuments } from './split-documents.ts';
@@ -50,16 +44,16 @@ export interface LoadOptions {
 }
 export interface LoadedManifest {
   readonly pods: Pod[];
-  readonly configMaps: ConfigMap[];
-  readonly secrets: Secret[];
+  /** What stands beside the pods, in the order of the text. */
+  readonly objects: KindedObject[];
   readonly errors: ManifestError[];
   readonly warnings: ManifestError[];
   /** Where a field of one of the objects above stands in the text, for errors found later. `path` in upstream's notation. */
-  readonly locate: (object: Pod | ConfigMap | Secret, path: string) => Position;
+  readonly locate: (object: ManifestKinds[ManifestKind], path: string) => Position;
 }
 
 /**
- * Reads a manifest: YAML or JSON, one or many documents; Pod, ConfigMap, Secret and lists of them. Objects are decoded and defaulted, not validated.
+ * Reads a manifest: YAML or JSON, one or many documents; pods, the kinds of `manifestKinds` and lists of them. Objects are decoded and defaulted, not validated.
  * Never throws. An object with an error is left out and does not hold back the others.
  */
 export function loadManifest(text: string, options: LoadOptions): LoadedManifest {
@@ -71,7 +65,7 @@ export function loadManifest(text: string, options: LoadOptions): LoadedManifest
 /** Adds the line of the file to errors of validation. */
 export function locateFieldErrors(
   manifest: LoadedManifest,
-  object: Pod | ConfigMap | Secret,
+  object: ManifestKinds[ManifestKind],
   { fileName, errors }: { readonly fileName: string; readonly errors: readonly { readonly field: string; readonly message: string }[] },
 ): ManifestError[] {
   return errors.map(({ field, message }) => ({ file: fileName, ...manifest.locate(object, field), path: field, message }));
@@ -93,17 +87,14 @@ function lazySource({ text, offset }: DocumentText, maxLexemes: number): Source 
     anchors: new Map(),
   };
 }
-type Kind = 'Pod' | 'ConfigMap' | 'Secret';
-const kinds: readonly Kind[] = ['Pod', 'ConfigMap', 'Secret'];
-const acceptedKinds = 'Pod, PodList, ConfigMap, ConfigMapList, Secret, SecretList, List';
+const acceptedKinds = `${manifestKindNames.join(', ')}, and List or lists of one of them`;
 
 class Loader {
   readonly #text: string;
   readonly #options: LoadOptions;
   readonly #limits: ManifestLimits;
   readonly #pods: Pod[] = [];
-  readonly #configMaps: ConfigMap[] = [];
-  readonly #secrets: Secret[] = [];
+  readonly #kept: KindedObject[] = [];
   readonly #errors: ManifestError[] = [];
   readonly #warnings: ManifestError[] = [];
   readonly #origins = new WeakMap<object, { source: Source; at: FieldPath }>();
@@ -118,8 +109,7 @@ class Loader {
   result(): LoadedManifest {
     return {
       pods: this.#pods,
-      configMaps: this.#configMaps,
-      secrets: this.#secrets,
+      objects: this.#kept,
       errors: this.#errors,
       warnings: this.#warnings,
       locate: (object, path) => this.#locate(object, path),
@@ -131,7 +121,7 @@ class Loader {
     const size = this.#text.length > maxBytes ? this.#text.length : Buffer.byteLength(this.#text);
     if (size > maxBytes) return this.#textError(0, `the manifest has ${size} bytes; at most ${maxBytes} are read`);
     const documents = splitDocuments(this.#text, maxDocuments);
-    if (documents.length === 0) return this.#textError(0, 'the manifest is empty; expected a Pod, a ConfigMap or a Secret');
+    if (documents.length === 0) return this.#textError(0, `the manifest is empty; expected ${acceptedKinds}`);
     for (const [index, document] of documents.entries()) {
       if (index >= maxDocuments) return this.#textError(document.offset, `more than ${maxDocuments} documents; the rest was not read`);
       this.#document(document);
@@ -160,7 +150,7 @@ class Loader {
     this.#textError(document.offset + syntax.offset, `not valid YAML or JSON: ${syntax.message}${hint}`);
   }
 
-  #object(source: Source, value: unknown, at: FieldPath, listedKind?: Kind): void {
+  #object(source: Source, value: unknown, at: FieldPath, listedKind?: ManifestKind): void {
     if (++this.#objects > this.#limits.maxObjects) {
       if (this.#objects === this.#limits.maxObjects + 1) this.#fieldError(source, at, `more than ${this.#limits.maxObjects} objects; the rest was not read`);
       return;
@@ -169,43 +159,35 @@ class Loader {
     const { kind, apiVersion, items } = value as Record<string, unknown>;
     const name = kind ?? listedKind;
     if (name === undefined) return this.#fieldError(source, at, `the object has no kind; accepted are ${acceptedKinds}`);
-    const known = kinds.find((candidate) => candidate === name);
-    const listOf = kinds.find((candidate) => `${candidate}List` === name);
+    const known = manifestKindNames.find((candidate) => candidate === name);
+    const listOf = manifestKindNames.find((candidate) => `${candidate}List` === name);
     if (known === undefined && listOf === undefined && name !== 'List') return this.#fieldError(source, [...at, 'kind'], `kind ${shown(name)} is not accepted; accepted are ${acceptedKinds}`);
-    if (!(apiVersion === 'v1' || (apiVersion === undefined && listedKind !== undefined))) {
+    const accepted = manifestKinds[known ?? listOf ?? 'Pod'].apiVersion;
+    if (!(apiVersion === accepted || (apiVersion === undefined && listedKind !== undefined))) {
       const problem = apiVersion === undefined ? `the ${shown(name)} has no apiVersion` : `apiVersion ${shown(apiVersion)} of the ${shown(name)} is not accepted`;
-      return this.#fieldError(source, apiVersion === undefined ? at : [...at, 'apiVersion'], `${problem}; accepted is "v1"`);
+      return this.#fieldError(source, apiVersion === undefined ? at : [...at, 'apiVersion'], `${problem}; accepted is "${accepted}"`);
     }
     if (known !== undefined) return this.#decode(source, known, { value, at });
     if (at.length > 0) return this.#fieldError(source, at, 'a list inside a list is not accepted');
     this.#list(source, items, listOf);
   }
 
-  #list(source: Source, items: unknown, kind: Kind | undefined): void {
+  #list(source: Source, items: unknown, kind: ManifestKind | undefined): void {
     if (items === undefined || items === null) return this.#fieldError(source, [], 'the list has no items');
     if (!Array.isArray(items)) return this.#fieldError(source, ['items'], 'expected a list');
     for (const [index, item] of items.entries()) this.#object(source, item, ['items', index], kind);
   }
 
-  #decode(source: Source, kind: Kind, { value, at }: { value: unknown; at: FieldPath }): void {
-    const options = { mode: this.#options.mode ?? 'lenient', at, maxDepth: this.#limits.maxDepth, maxProblems: this.#limits.maxErrors } as const;
-    switch (kind) {
-      case 'Pod': {
-        const decoded = decode(PodSchema, value, options);
-        if (this.#accept(source, decoded)) this.#keep(this.#pods, defaultPod({ ...decoded.value, apiVersion: 'v1', kind }), { source, at });
-        return;
-      }
-      case 'ConfigMap': {
-        const decoded = decode(ConfigMapSchema, value, options);
-        if (this.#accept(source, decoded)) this.#keep(this.#configMaps, defaultConfigMap({ ...decoded.value, apiVersion: 'v1', kind }), { source, at });
-        return;
-      }
-      case 'Secret': {
-        const decoded = decode(SecretSchema, value, { ...options, hideValues: true });
-        if (this.#accept(source, decoded)) this.#keep(this.#secrets, defaultSecret({ ...decoded.value, apiVersion: 'v1', kind }), { source, at });
-        return;
-      }
-    }
+  #decode<Kind extends ManifestKind>(source: Source, kind: Kind, { value, at }: { value: unknown; at: FieldPath }): void {
+    const rules = manifestKinds[kind];
+    const decoded = rules.decode(value, { mode: this.#options.mode ?? 'lenient', at, maxDepth: this.#limits.maxDepth, maxProblems: this.#limits.maxErrors });
+    if (!this.#accept(source, decoded)) return;
+    const object = rules.applyDefaults({ ...decoded.value, apiVersion: rules.apiVersion, kind });
+    this.#origins.set(object, { source, at });
+    // The pair is right by construction; for a type parameter the compiler cannot see it.
+    const entry = { kind, object } as Kinded<Kind> as Kinded<ManifestKind>;
+    if (entry.kind === 'Pod') this.#pods.push(entry.object);
+    else this.#kept.push(entry);
   }
 
   #accept(source: Source, { errors, warnings }: { readonly errors: readonly DecodeError[]; readonly warnings: readonly DecodeError[] }): boolean {
@@ -215,11 +197,6 @@ class Loader {
       this.#report({ offset, path: formatFieldPath(warning.path), message: `${warning.message} (ignored)`, warn: true });
     }
     return errors.length === 0;
-  }
-
-  #keep<Kept extends object>(list: Kept[], object: Kept, origin: { source: Source; at: FieldPath }): void {
-    list.push(object);
-    this.#origins.set(object, origin);
   }
 
   #locate(object: object, path: string): Position {

@@ -1,16 +1,26 @@
 import type { LabelSelector, ObjectMeta, OwnerReference } from '../core/meta.ts';
 import type { FieldErrors } from './field-error.ts';
 import { byteLength, checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue, checkNamePrefix } from './names.ts';
+import type { Complaints } from './names.ts';
 
 const maxAnnotationBytes = 256 * 1024;
 type StringMap = Readonly<Record<string, string>>;
 
-/** Metadata of a namespaced object whose name is a DNS subdomain, as pods, config maps and secrets are (upstream: apimachinery objectmeta.go). */
-export function validateObjectMeta(errors: FieldErrors, path: string, meta: ObjectMeta): void {
-  if (meta.generateName) errors.invalidEach(`${path}.generateName`, meta.generateName, checkNamePrefix(meta.generateName));
+export interface MetaRules {
+  /** Of no namespace. Default: namespaced. */
+  readonly clusterScoped?: boolean;
+  /** What a name may be. Default: a DNS subdomain. */
+  readonly checkName?: (name: string) => Complaints;
+}
+
+/** Metadata of any object (upstream: apimachinery objectmeta.go). */
+export function validateObjectMeta(errors: FieldErrors, path: string, meta: ObjectMeta, { clusterScoped = false, checkName = checkDnsSubdomain }: MetaRules = {}): void {
+  if (meta.generateName) errors.invalidEach(`${path}.generateName`, meta.generateName, checkNamePrefix(meta.generateName, checkName));
   if (meta.name === '') errors.required(`${path}.name`, 'name or generateName is required');
-  else errors.invalidEach(`${path}.name`, meta.name, checkDnsSubdomain(meta.name));
-  if (meta.namespace === '') errors.required(`${path}.namespace`);
+  else errors.invalidEach(`${path}.name`, meta.name, checkName(meta.name));
+  if (clusterScoped) {
+    if (meta.namespace !== '') errors.forbidden(`${path}.namespace`, 'not allowed on this type');
+  } else if (meta.namespace === '') errors.required(`${path}.namespace`);
   else errors.invalidEach(`${path}.namespace`, meta.namespace, checkDnsLabel(meta.namespace));
   errors.nonNegative(`${path}.generation`, meta.generation);
   validateLabels(errors, `${path}.labels`, meta.labels);

@@ -152,6 +152,48 @@ export function checkIp(value: string): Complaints {
   return isIpv4(value) || isIpv6(value) ? [] : [notAnIp];
 }
 
+/** Upstream tells the two families apart by the colon. */
+export function isIpv6Text(value: string): boolean {
+  return value.includes(':');
+}
+
+/** As strict as v1.36 is with fields of old (gate StrictIPCIDRValidation). */
+export function checkStrictIp(value: string): Complaints {
+  const complaints = checkIp(value);
+  if (complaints.length > 0) return complaints;
+  const last = value.split(':').at(-1) ?? '';
+  if (/(^|\.)0[0-9]/.test(last) && last.includes('.')) return ['must not have leading 0s'];
+  return /^(0*:)*:?(0+:)*ffff:[0-9.]+$/i.test(value) && value.includes('.') ? ['must not be an IPv4-mapped IPv6 address'] : [];
+}
+
+/** Upstream: parseCIDR, strict. */
+export function checkStrictCidr(value: string): Complaints {
+  const [address = '', prefix = '', ...rest] = value.split('/');
+  const bits = isIpv6Text(address) ? 128 : 32;
+  if (rest.length > 0 || checkIp(address).length > 0 || !/^[0-9]{1,3}$/.test(prefix) || Number(prefix) > bits) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+  const strict = checkStrictIp(address);
+  if (/^0[0-9]/.test(prefix) || strict.some((complaint) => complaint.includes('leading'))) return ['must not have leading 0s in IP or prefix length'];
+  if (strict.length > 0) return ['must not have an IPv4-mapped IPv6 address'];
+  const tail = ipBits(address).slice(Number(prefix));
+  return tail.includes('1') ? ['must not have bits set beyond the prefix length'] : [];
+}
+
+/** All bits of a valid address, as text. */
+function ipBits(value: string): string {
+  const bitsOf = (numbers: readonly number[], width: number): string => numbers.map((each) => each.toString(2).padStart(width, '0')).join('');
+  if (!isIpv6Text(value)) return bitsOf(value.split('.').map(Number), 8);
+  const groups = (half: string): string =>
+    half
+      .split(':')
+      .filter((group) => group !== '')
+      .map((group) => (group.includes('.') ? bitsOf(group.split('.').map(Number), 8) : bitsOf([Number.parseInt(group, 16)], 16)))
+      .join('');
+  const [head = '', tail] = value.split('::');
+  const end = tail === undefined ? '' : groups(tail);
+  const start = groups(head);
+  return start.padEnd(128 - end.length, '0') + end;
+}
+
 function isIpv4(value: string): boolean {
   const parts = value.split('.');
   return parts.length === 4 && parts.every((part) => /^[0-9]{1,9}$/.test(part) && Number(part) <= 255);

@@ -24,7 +24,7 @@ function validateWeight(errors: FieldErrors, field: string, weight: number): voi
   if (weight <= 0 || weight > 100) errors.invalid(field, weight, 'must be in the range 1-100');
 }
 
-function validateNodeSelector(errors: FieldErrors, path: string, selector: NodeSelector): void {
+export function validateNodeSelector(errors: FieldErrors, path: string, selector: NodeSelector): void {
   const field = `${path}.nodeSelectorTerms`;
   if (selector.nodeSelectorTerms.length === 0) return errors.required(field, 'must have at least one node selector term');
   for (const [index, term] of selector.nodeSelectorTerms.entries()) validateTerm(errors, `${field}[${index}]`, term, true);

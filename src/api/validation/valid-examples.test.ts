@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadManifest } from '../manifest/load-manifest.ts';
+import { inDefaultNamespace, validateObject } from '../manifest/manifest-kinds.ts';
 import { formatManifestError } from '../manifest/manifest-error.ts';
 import { formatFieldError } from './field-error.ts';
-import { validateConfigMap, validateSecret } from './validate-config.ts';
 import { validatePod } from './validate-pod.ts';
 
 const examples = `
@@ -93,12 +93,51 @@ kind: Secret
 metadata: {name: s, namespace: default}
 type: kubernetes.io/basic-auth
 stringData: {username: me}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce, ReadOnlyMany]
+  claimRef: {namespace: default, name: claim}
+  storageClassName: slow
+  mountOptions: [noatime]
+  volumeMode: Filesystem
+  local: {path: /srv/disk}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [here]}]}]}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: claim}
+spec: {accessModes: [ReadWriteOnce], volumeName: pv, storageClassName: slow, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  clusterIP: 10.0.0.7
+  selector: {app: web}
+  sessionAffinity: ClientIP
+  ports: [{name: http, port: 80, targetPort: http}, {name: dns, port: 53, protocol: UDP, appProtocol: example.com/dns}]
+---
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: small}
+handler: runc
+overhead: {podFixed: {memory: 10Mi, cpu: 10m}}
+scheduling: {nodeSelector: {runtime: small}, tolerations: [{key: runtime, operator: Exists}]}
+---
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: csi.example.com}
+spec: {attachRequired: false, podInfoOnMount: true, volumeLifecycleModes: [Persistent, Ephemeral], tokenRequests: [{audience: me, expirationSeconds: 3600}]}
 `;
 
 test('examples that use nearly every field are read without a warning and are valid', () => {
-  const { pods, configMaps, secrets, errors, warnings } = loadManifest(examples, { fileName: 'examples.yaml' });
+  const { pods, objects, errors, warnings } = loadManifest(examples, { fileName: 'examples.yaml' });
   assert.deepEqual([...errors, ...warnings].map(formatManifestError), []);
-  assert.deepEqual([pods.length, configMaps.length, secrets.length], [3, 1, 1]);
+  assert.deepEqual([pods.length, objects.map(({ kind }) => kind)], [3, ['ConfigMap', 'Secret', 'PersistentVolume', 'PersistentVolumeClaim', 'Service', 'RuntimeClass', 'CSIDriver']]);
   assert.deepEqual(pods.flatMap(validatePod).map(formatFieldError), []);
-  assert.deepEqual([...configMaps.flatMap(validateConfigMap), ...secrets.flatMap(validateSecret)].map(formatFieldError), []);
+  assert.deepEqual(objects.flatMap((entry) => validateObject(inDefaultNamespace(entry))).map(formatFieldError), []);
 });

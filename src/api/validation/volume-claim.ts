@@ -1,8 +1,10 @@
+import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import type { PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate } from '../core/volume-source.ts';
 import { quantitySign } from '../quantity.ts';
-import type { FieldErrors } from './field-error.ts';
-import { validateAnnotations, validateLabels, validateLabelSelector } from './metadata.ts';
-import { checkDnsSubdomain } from './names.ts';
+import { FieldErrors } from './field-error.ts';
+import type { FieldError } from './field-error.ts';
+import { validateAnnotations, validateLabels, validateLabelSelector, validateObjectMeta } from './metadata.ts';
+import { checkDnsLabel, checkDnsSubdomain } from './names.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
@@ -15,6 +17,14 @@ export function validateClaimTemplate(errors: FieldErrors, path: string, templat
   validateLabels(errors, `${at}.metadata.labels`, labels);
   for (const [field, value] of Object.entries(others)) if (value !== undefined && value !== '') errors.forbidden(`${at}.metadata.${field}`, 'cannot be set');
   validateClaimSpec(errors, `${at}.spec`, template.spec);
+}
+
+/** What the API server would answer to the creation of this claim (upstream: ValidatePersistentVolumeClaim). */
+export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): FieldError[] {
+  const errors = new FieldErrors();
+  validateObjectMeta(errors, 'metadata', claim.metadata);
+  validateClaimSpec(errors, 'spec', claim.spec);
+  return errors.list;
 }
 
 function validateClaimSpec(errors: FieldErrors, path: string, spec: PersistentVolumeClaimSpec): void {
@@ -33,7 +43,18 @@ function validateClaimSpec(errors: FieldErrors, path: string, spec: PersistentVo
     const source = spec[field];
     if (source !== undefined) validateDataSource(errors, `${path}.${field}`, source);
   }
+  validateSourcePair(errors, path, spec);
   if (spec.volumeAttributesClassName) errors.invalidEach(`${path}.volumeAttributesClassName`, spec.volumeAttributesClassName, checkDnsSubdomain(spec.volumeAttributesClassName));
+}
+
+/** Upstream prints the field itself where others print the value. */
+function validateSourcePair(errors: FieldErrors, path: string, { dataSource, dataSourceRef }: PersistentVolumeClaimSpec): void {
+  const namespace = dataSourceRef?.namespace ?? '';
+  if (namespace !== '') errors.invalidEach(`${path}.dataSourceRef.namespace`, namespace, checkDnsLabel(namespace));
+  if (dataSource === undefined || dataSourceRef === undefined) return;
+  const field = { name: 'dataSource' };
+  if (namespace !== '') errors.invalid(path, field, 'may not be specified when dataSourceRef.namespace is specified');
+  else if (dataSource.apiGroup !== dataSourceRef.apiGroup || dataSource.kind !== dataSourceRef.kind || dataSource.name !== dataSourceRef.name) errors.invalid(path, field, 'must match dataSourceRef');
 }
 
 function validateDataSource(errors: FieldErrors, path: string, source: { readonly apiGroup?: string; readonly kind: string; readonly name: string }): void {

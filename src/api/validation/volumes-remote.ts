@@ -81,9 +81,9 @@ const iscsiPatterns: Readonly<Record<string, RegExp>> = {
   naa: /^naa.[A-Za-z0-9]{32}$/,
 };
 
-function validateIscsiName(errors: FieldErrors, field: string, name: string): void {
+export function validateIscsiName(errors: FieldErrors, field: string, name: string, unknownFormat = 'must be valid format starting with iqn, eui, or naa'): void {
   const pattern = iscsiPatterns[name.slice(0, 3)];
-  if (pattern === undefined) errors.invalid(field, name, 'must be valid format starting with iqn, eui, or naa');
+  if (pattern === undefined) errors.invalid(field, name, unknownFormat);
   else if (!pattern.test(name)) errors.invalid(field, name, 'must be valid format');
 }
 
@@ -109,7 +109,7 @@ function validateQuobyte(errors: FieldErrors, path: string, quobyte: NonNullable
   needs(errors, path, { volume: quobyte.volume });
 }
 
-function validateFibreChannel(errors: FieldErrors, path: string, { targetWWNs = [], wwids = [], lun }: NonNullable<Volume['fc']>): void {
+export function validateFibreChannel(errors: FieldErrors, path: string, { targetWWNs = [], wwids = [], lun }: NonNullable<Volume['fc']>): void {
   if (targetWWNs.length === 0 && wwids.length === 0) errors.required(`${path}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both');
   if (targetWWNs.length > 0 && wwids.length > 0) errors.invalid(`${path}.targetWWNs`, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously');
   if (targetWWNs.length === 0) return;
@@ -139,12 +139,14 @@ function validateStorageOs(errors: FieldErrors, path: string, storage: NonNullab
 }
 
 function validateCsi(errors: FieldErrors, path: string, csi: NonNullable<Volume['csi']>): void {
-  if (csi.driver === '') errors.required(`${path}.driver`);
-  else {
-    if (csi.driver.length > 63) errors.tooLong(`${path}.driver`, 63);
-    errors.invalidEach(`${path}.driver`, csi.driver, checkDnsSubdomain(csi.driver.toLowerCase()));
-  }
+  validateCsiDriverName(errors, `${path}.driver`, csi.driver);
   const secret = csi.nodePublishSecretRef?.name;
   if (secret === '') errors.required(`${path}.nodePublishSecretRef.name`);
   else if (secret !== undefined) errors.invalidEach(`${path}.name`, secret, checkDnsSubdomain(secret));
+}
+
+export function validateCsiDriverName(errors: FieldErrors, field: string, driver: string): void {
+  if (driver === '') return errors.required(field);
+  if (driver.length > 63) errors.tooLong(field, 63);
+  errors.invalidEach(field, driver, checkDnsSubdomain(driver.toLowerCase()));
 }

@@ -99,7 +99,7 @@ function validateSizeLimit(errors: FieldErrors, field: string, sizeLimit: string
   if (sizeLimit !== undefined && quantitySign(sizeLimit) < 0) errors.forbidden(field, 'SizeLimit field must be a valid resource quantity');
 }
 
-function validateHostPath(errors: FieldErrors, path: string, source: HostPathVolumeSource): void {
+export function validateHostPath(errors: FieldErrors, path: string, source: HostPathVolumeSource): void {
   if (source.path === '') return errors.required(`${path}.path`);
   validateNoBacksteps(errors, `${path}.path`, source.path);
   if (source.type !== undefined) errors.oneOf(`${path}.type`, source.type, ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']);

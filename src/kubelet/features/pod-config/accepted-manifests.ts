@@ -117,7 +117,7 @@ export class AcceptedManifests {
 
   #report(): void {
     const combined = combineVersions([...this.#byName].map(([name, { version }]) => [`manifests/${name}`, version] as const));
-    this.#options.objects?.replace('server', combined);
+    this.#options.objects?.replace('server', combined.objects);
     this.#options.setPods(combined.pods);
   }
 

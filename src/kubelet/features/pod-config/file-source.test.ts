@@ -313,6 +313,25 @@ test('ConfigMaps and Secrets of the folder can be looked up, follow changes and 
   assert.deepEqual([made.objects.configMap('default', 'm')?.data, made.objects.secret('x', 's'), changes], [{ k: 'v2' }, undefined, ['ConfigMap default/m', 'Secret x/s']]);
 });
 
+test('what is in no namespace is found under none, and a faulty object is refused in the words of the API server', async () => {
+  const classText = (handler: string): string => `apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: r}\nhandler: ${handler}\n`;
+  const made = await started({ 'r.yaml': classText('runc'), 'bad.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: x}\nspec: {ports: [{port: 0}]}\n' });
+  const changes: string[] = [];
+  made.objects.onChange((change) => changes.push(`${change.kind} '${change.namespace}' ${change.name}`));
+  assert.deepEqual([made.objects.get('RuntimeClass', '', 'r')?.handler, made.objects.list('Service', '')], ['runc', []]);
+  assert.match(errorLines(made.log).join('\n'), /bad\.yaml:4:17: spec\.ports\[0\]\.port: Service x\/s: Invalid value: 0: must be between 1 and 65535, inclusive/);
+  await made.files.writeFileAtomic(`${DIR}/r.yaml`, classText('runsc'), 0o644);
+  await made.clock.settle();
+  assert.deepEqual([made.objects.get('RuntimeClass', '', 'r')?.handler, changes], ['runsc', ["RuntimeClass '' r"]]);
+});
+
+test('a list is of one namespace, or of all', async () => {
+  const service = (namespace: string): string => `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ${namespace}}, spec: {ports: [{port: 80}]}}`;
+  const made = await started({ 's.yaml': `${service('one')}\n---\n${service('two')}\n` });
+  const namespaces = (namespace: string): string[] => made.objects.list('Service', namespace).map((each) => each.metadata.namespace);
+  assert.deepEqual([namespaces('one'), namespaces(''), namespaces('three')], [['one'], ['one', 'two'], []]);
+});
+
 test('in a cluster the folder may hold neither ConfigMaps nor pods that use them', async () => {
   const uses = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: v, secret: {secretName: s}}]\n  containers: [{name: c, image: a}]\n`;
   const made = await started({ 'a.yaml': uses, 'm.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n' }, { standalone: false });

@@ -39,7 +39,7 @@ export interface FileSourceOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Where ConfigMaps and Secrets of the folder go; standalone only. */
+  /** Where other objects than pods go; standalone only. */
   objects?: ObjectStore;
   lastGood?: LastGoodManifests;
   /** All pods of all manifests. See PodConfig.setSource for `complete`. */
@@ -346,7 +346,7 @@ export class FileSource {
       this.#book.set(file, [...entry.problems, ...entry.duplicates]);
     }
     const complete = this.#emitted?.complete === true || clock.monotonicMs() - this.#startedMs >= INCOMPLETE_LIMIT_MS || entries.every(([, entry]) => entry.readOnce);
-    objects?.replace('file', combined);
+    objects?.replace('file', combined.objects);
     const { pods } = combined;
     const last = this.#emitted;
     if (last !== undefined && last.complete === complete && last.pods.length === pods.length && pods.every((pod, index) => pod === last.pods[index])) return;

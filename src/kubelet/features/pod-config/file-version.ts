@@ -1,21 +1,21 @@
-import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podFullName } from '../../../api/pod.ts';
-import type { Secret } from '../../../api/core/secret.ts';
+import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
 import { sameContent } from './canonical-json.ts';
 import type { ManifestContent, ManifestProblem } from './manifest-reader.ts';
 
 /** What a manifest contributes now. */
 export interface FileVersion {
   pods: readonly Pod[];
-  configMaps: readonly ConfigMap[];
-  secrets: readonly Secret[];
+  objects: readonly KindedObject[];
 }
 
-export const nothing: FileVersion = { pods: [], configMaps: [], secrets: [] };
+export const nothing: FileVersion = { pods: [], objects: [] };
 
-type Named = ConfigMap | Secret;
-const objectName = (object: Named): string => `${object.metadata.namespace}/${object.metadata.name}`;
+/** As messages name it: `ConfigMap default/c`, and `PersistentVolume p` for what is in no namespace. */
+function objectName({ kind, object: { metadata } }: KindedObject): string {
+  return `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;
+}
 
 /**
  * What holds after `content` was read. A faultless version replaces everything. A faulty one takes nothing away and changes nothing
@@ -24,18 +24,13 @@ const objectName = (object: Named): string => `${object.metadata.namespace}/${ob
 export function computeFileVersion(current: FileVersion, content: ManifestContent): FileVersion {
   if (content.errors.length === 0) return keepEqualPods(current, content);
   const pods = new Set(current.pods.map(podFullName));
+  const objects = new Set(current.objects.map(objectName));
   const added = {
     pods: content.pods.filter((pod) => !pods.has(podFullName(pod))),
-    configMaps: unknownOf(current.configMaps, content.configMaps),
-    secrets: unknownOf(current.secrets, content.secrets),
+    objects: content.objects.filter((entry) => !objects.has(objectName(entry))),
   };
-  if (added.pods.length + added.configMaps.length + added.secrets.length === 0) return current;
-  return { pods: [...current.pods, ...added.pods], configMaps: [...current.configMaps, ...added.configMaps], secrets: [...current.secrets, ...added.secrets] };
-}
-
-function unknownOf<T extends Named>(known: readonly T[], given: readonly T[]): T[] {
-  const names = new Set(known.map(objectName));
-  return given.filter((object) => !names.has(objectName(object)));
+  if (added.pods.length + added.objects.length === 0) return current;
+  return { pods: [...current.pods, ...added.pods], objects: [...current.objects, ...added.objects] };
 }
 
 /** Keeps the very object of a pod that did not change, so that nobody further on has to compare it. */
@@ -45,7 +40,7 @@ function keepEqualPods(current: FileVersion, content: ManifestContent): FileVers
     const same = known.get(pod.metadata.uid);
     return same !== undefined && sameContent(same, pod) ? same : pod;
   });
-  return { pods, configMaps: content.configMaps, secrets: content.secrets };
+  return { pods, objects: content.objects };
 }
 
 /** Whether `next` lacks a pod that `current` has: what a manifest cut off in the middle of being written looks like. */
@@ -68,8 +63,8 @@ export interface Combined extends FileVersion {
 export function combineVersions(files: readonly (readonly [file: string, version: FileVersion])[], before: ReadonlyMap<string, string> = new Map()): Combined {
   const duplicates = new Map<string, ManifestProblem[]>();
   const owners = new Map<string, string>();
-  const take = <T>(key: (item: T) => string, kind: string, of: (version: FileVersion) => readonly T[]): T[] => {
-    const all = files.flatMap(([file, version]) => of(version).map((item) => ({ file, item, name: `${kind} ${key(item)}` })));
+  const take = <T>(key: (item: T) => string, of: (version: FileVersion) => readonly T[]): T[] => {
+    const all = files.flatMap(([file, version]) => of(version).map((item) => ({ file, item, name: key(item) })));
     for (const { file, name } of all) if (!owners.has(name) || before.get(name) === file) owners.set(name, file);
     const taken = new Set<string>();
     return all.flatMap(({ file, item, name }) => {
@@ -84,9 +79,8 @@ export function combineVersions(files: readonly (readonly [file: string, version
     });
   };
   return {
-    pods: take((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`, 'pod', (version) => version.pods),
-    configMaps: take(objectName, 'ConfigMap', (version) => version.configMaps),
-    secrets: take(objectName, 'Secret', (version) => version.secrets),
+    pods: take((pod) => `pod ${pod.metadata.namespace}/${pod.metadata.name}`, (version) => version.pods),
+    objects: take(objectName, (version) => version.objects),
     duplicates,
     owners,
   };

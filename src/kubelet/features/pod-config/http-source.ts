@@ -23,7 +23,7 @@ export interface HttpSourceOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Where ConfigMaps and Secrets go; standalone only. */
+  /** Where other objects than pods go; standalone only. */
   objects?: ObjectStore;
   setPods: (pods: readonly Pod[]) => void;
 }
@@ -94,7 +94,7 @@ export class HttpSource {
     if (this.#reported && version === this.#version) return;
     this.#version = version;
     this.#reported = true;
-    this.#options.objects?.replace('http', version);
+    this.#options.objects?.replace('http', version.objects);
     this.#options.setPods(version.pods);
   }
 }

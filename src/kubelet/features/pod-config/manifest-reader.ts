@@ -1,7 +1,6 @@
-import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
-import type { Secret } from '../../../api/core/secret.ts';
+import { inDefaultNamespace, validateObject, type KindedObject } from '../../../api/manifest/manifest-kinds.ts';
 import { originName, selectForbiddenReference, toStaticPod, type ManifestOrigin } from './static-pod.ts';
 
 /** Larger manifests are refused unread (upstream: config/common.go). */
@@ -23,7 +22,7 @@ export interface ManifestProblem {
 /** The node's side of reading a manifest: the same for every source. */
 export interface ManifestRules {
   nodeName: string;
-  /** No API server: ConfigMaps and Secrets may stand in manifests, and pods there may use them. */
+  /** No API server: other objects than pods may stand in manifests, and pods there may use them. */
   standalone: boolean;
   /** Full validation of a pod as this node would run it (after name, UID and namespace were set); `field` in upstream's notation. */
   validate: (pod: Pod) => readonly { field: string; message: string }[];
@@ -32,8 +31,7 @@ export interface ManifestRules {
 /** What one manifest holds, as this node would run it. */
 export interface ManifestContent {
   pods: readonly Pod[];
-  configMaps: readonly ConfigMap[];
-  secrets: readonly Secret[];
+  objects: readonly KindedObject[];
   /** Not empty: something of it is refused, and the pods above are only the faultless rest. */
   errors: readonly ManifestProblem[];
   warnings: readonly ManifestProblem[];
@@ -52,13 +50,21 @@ export function readManifest(text: string, origin: ManifestOrigin, rules: Manife
     if (accepted !== undefined) pods.push(accepted);
   }
   const warnings = loaded.warnings.map((warning) => ({ ...warning, severity: 'warning' as const }));
-  const { configMaps, secrets } = loaded;
-  const foreign = configMaps[0] ?? secrets[0];
+  const foreign = loaded.objects[0];
   if (!rules.standalone && foreign !== undefined) {
-    errors.push({ file, ...loaded.locate(foreign, ''), message: 'ConfigMaps and Secrets in manifests are only for nodes without an API server' });
-    return { pods, configMaps: [], secrets: [], errors, warnings };
+    errors.push({ file, ...loaded.locate(foreign.object, ''), message: `${foreign.kind} in a manifest: on a node with an API server only pods may stand there` });
+    return { pods, objects: [], errors, warnings };
   }
-  return { pods, configMaps: configMaps.map(withNamespace), secrets: secrets.map(withNamespace), errors, warnings };
+  const objects: KindedObject[] = [];
+  for (const found of loaded.objects) {
+    const entry = inDefaultNamespace(found);
+    const problems = validateObject(entry);
+    const { namespace, name } = entry.object.metadata;
+    const named = `${entry.kind} ${namespace === '' ? '' : `${namespace}/`}${name}: `;
+    for (const { field, message } of problems) errors.push({ file, ...loaded.locate(found.object, field), path: field, message: named + message });
+    if (problems.length === 0) objects.push(entry);
+  }
+  return { pods, objects, errors, warnings };
 }
 
 function acceptPod(pod: Pod, origin: ManifestOrigin, rules: ManifestRules): { accepted?: Pod; problems: readonly { field: string; message: string }[] } {
@@ -69,11 +75,6 @@ function acceptPod(pod: Pod, origin: ManifestOrigin, rules: ManifestRules): { ac
   const forbidden = selectForbiddenReference(accepted, { localObjects: rules.standalone });
   if (forbidden !== undefined) return { problems: [{ field: '', message: `static pods may not reference ${forbidden}` }] };
   return { accepted, problems: [] };
-}
-
-function withNamespace<T extends ConfigMap | Secret>(object: T): T {
-  if (object.metadata.namespace !== '') return object;
-  return { ...object, metadata: { ...object.metadata, namespace: 'default' } };
 }
 
 /** `file:line:column: path: message`, leaving out what is not known. */

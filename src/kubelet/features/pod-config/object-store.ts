@@ -1,77 +1,74 @@
-import { Buffer } from 'node:buffer';
+import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
+import { sameContent } from './canonical-json.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Secret } from '../../../api/core/secret.ts';
-import { sameContent } from './canonical-json.ts';
+import type { ClusterKind, ClusterKinds, ClusterObjectChange, ClusterObjects } from '../../ports/cluster-objects.ts';
 
-export interface ObjectChange {
-  kind: 'ConfigMap' | 'Secret';
-  namespace: string;
-  name: string;
+type Origin = ReadonlyMap<string, KindedObject>;
+
+const keyOf = (kind: ClusterKind, namespace: string, name: string): string => `${kind}/${namespace}/${name}`;
+const keyOfObject = ({ kind, object }: KindedObject): string => keyOf(kind, object.metadata.namespace, object.metadata.name);
+
+function isOf<Kind extends ClusterKind>(entry: KindedObject, kind: Kind): entry is Extract<KindedObject, { kind: Kind }> {
+  return entry.kind === kind;
 }
 
-interface Origin {
-  configMaps: ReadonlyMap<string, ConfigMap>;
-  secrets: ReadonlyMap<string, Secret>;
-}
-
-const keyOf = (object: ConfigMap | Secret): string => `${object.metadata.namespace}/${object.metadata.name}`;
-
-/** ConfigMaps and Secrets of a node without an API server. Objects are values: a changed one is a new object. */
-export class ObjectStore {
+/** The objects of a node without an API server, as its sources hold them. Objects are values: a changed one is a new object. */
+export class ObjectStore implements ClusterObjects {
   readonly #origins = new Map<string, Origin>();
-  readonly #listeners = new Set<(change: ObjectChange) => void>();
+  readonly #listeners = new Set<(change: ClusterObjectChange) => void>();
+
+  get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined {
+    const key = keyOf(kind, namespace, name);
+    for (const origin of this.#origins.values()) {
+      const found = origin.get(key);
+      if (found !== undefined && isOf(found, kind)) return found.object as ClusterKinds[Kind];
+    }
+    return undefined;
+  }
+
+  list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][] {
+    const found = new Map<string, ClusterKinds[Kind]>();
+    for (const origin of this.#origins.values()) {
+      for (const [key, entry] of origin) {
+        if (!isOf(entry, kind) || (namespace !== '' && entry.object.metadata.namespace !== namespace)) continue;
+        if (!found.has(key)) found.set(key, entry.object as ClusterKinds[Kind]);
+      }
+    }
+    return [...found.values()];
+  }
 
   configMap(namespace: string, name: string): ConfigMap | undefined {
-    return this.#find((origin) => origin.configMaps, `${namespace}/${name}`);
+    return this.get('ConfigMap', namespace, name);
   }
 
   /** Its `stringData` is already merged into `data`, as the API server does it. */
   secret(namespace: string, name: string): Secret | undefined {
-    return this.#find((origin) => origin.secrets, `${namespace}/${name}`);
+    return this.get('Secret', namespace, name);
   }
 
   /** Sets everything that `origin` (a source) holds; listeners hear of what differs, after all of it is in place. */
-  replace(origin: string, objects: { configMaps: readonly ConfigMap[]; secrets: readonly Secret[] }): void {
-    const before = this.#origins.get(origin);
-    const next: Origin = {
-      configMaps: new Map(objects.configMaps.map((object) => [keyOf(object), object])),
-      secrets: new Map(objects.secrets.map((object) => [keyOf(object), completeSecret(object)])),
-    };
+  replace(origin: string, objects: readonly KindedObject[]): void {
+    const before: Origin = this.#origins.get(origin) ?? new Map();
+    const next = new Map(objects.map((entry) => [keyOfObject(entry), entry]));
     this.#origins.set(origin, next);
-    const changes = [...changesOf('ConfigMap', before?.configMaps, next.configMaps), ...changesOf('Secret', before?.secrets, next.secrets)];
-    for (const change of changes) for (const listener of this.#listeners) listener(change);
+    for (const change of changesOf(before, next)) for (const listener of this.#listeners) listener(change);
   }
 
-  /** Returns a function that ends the subscription. */
-  onChange(listener: (change: ObjectChange) => void): () => void {
+  onChange(listener: (change: ClusterObjectChange) => void): () => void {
     this.#listeners.add(listener);
     return () => {
       this.#listeners.delete(listener);
     };
   }
+}
 
-  #find<T>(of: (origin: Origin) => ReadonlyMap<string, T>, key: string): T | undefined {
-    for (const origin of this.#origins.values()) {
-      const found = of(origin).get(key);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+function changesOf(before: Origin, next: Origin): ClusterObjectChange[] {
+  const changes: ClusterObjectChange[] = [];
+  for (const key of new Set([...before.keys(), ...next.keys()])) {
+    const entry = next.get(key) ?? before.get(key);
+    if (entry === undefined || sameContent(before.get(key)?.object, next.get(key)?.object)) continue;
+    changes.push({ kind: entry.kind, namespace: entry.object.metadata.namespace, name: entry.object.metadata.name });
   }
-}
-
-function completeSecret(secret: Secret): Secret {
-  if (secret.stringData === undefined) return secret;
-  const { stringData, ...rest } = secret;
-  const plain = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value, 'utf8').toString('base64')] as const);
-  return { ...rest, data: { ...secret.data, ...Object.fromEntries(plain) } };
-}
-
-function changesOf<T>(kind: ObjectChange['kind'], before: ReadonlyMap<string, T> | undefined, next: ReadonlyMap<string, T>): ObjectChange[] {
-  const keys = new Set([...(before?.keys() ?? []), ...next.keys()]);
-  return [...keys]
-    .filter((key) => !sameContent(before?.get(key), next.get(key)))
-    .map((key) => {
-      const [namespace = '', name = ''] = key.split('/');
-      return { kind, namespace, name };
-    });
+  return changes;
 }

@@ -63,10 +63,10 @@ test('references to API objects are named as upstream names them', () => {
     [{ initContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'm' } }] }] }, 'configmaps', undefined],
     [{ imagePullSecrets: [{ name: 's' }] }, 'secrets', undefined],
     [{ resourceClaims: [{ name: 'r' }] }, 'resourceclaims', 'resourceclaims'],
-    [{ volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'p' } }] }, 'persistentvolumeclaims', 'persistentvolumeclaims'],
+    [{ volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'p' } }] }, 'persistentvolumeclaims', undefined],
     [{ volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] }, 'serviceaccounts (via projected volumes)', 'serviceaccounts (via projected volumes)'],
     [{ volumes: [{ name: 'v', projected: { sources: [{ secret: { name: 's' } }] } }] }, 'secrets', undefined],
-    [{ volumes: [{ name: 'v', csi: { driver: 'd' } }] }, 'csidrivers (via CSI volumes)', 'csidrivers (via CSI volumes)'],
+    [{ volumes: [{ name: 'v', csi: { driver: 'd' } }] }, 'csidrivers (via CSI volumes)', undefined],
     [{ volumes: [{ name: 'v', emptyDir: {} }, { name: 'h', hostPath: { path: '/' } }] }, undefined, undefined],
   ];
   for (const [spec, cluster, standalone] of cases) {

@@ -57,7 +57,7 @@ function withToleration(tolerations: readonly Toleration[]): Toleration[] {
 /**
  * The first reference to an API object that a static pod may not have, as the resource's name for "static pods may not reference …";
  * undefined when there is none (upstream: api/pod HasAPIObjectReference, gate PreventStaticPodAPIReferences). With `localObjects`
- * (standalone), ConfigMaps and Secrets come from the manifest folder and are allowed; nothing else is, for nobody would serve it.
+ * (standalone), ConfigMaps, Secrets, claims and drivers come from the manifest folder and are allowed; nothing else is, for nobody would serve it.
  */
 export function selectForbiddenReference(pod: Pod, allow: { localObjects: boolean }): string | undefined {
   if ((pod.spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';
@@ -76,10 +76,10 @@ export function selectForbiddenReference(pod: Pod, allow: { localObjects: boolea
 function forbiddenInVolume(volume: Volume, localObjects: boolean): string | undefined {
   if (volume.configMap !== undefined && !localObjects) return 'configmaps (via configmap volumes)';
   if (volume.secret !== undefined && !localObjects) return 'secrets (via secret volumes)';
-  if (volume.csi !== undefined) return 'csidrivers (via CSI volumes)';
+  if (volume.csi !== undefined && !localObjects) return 'csidrivers (via CSI volumes)';
   if (volume.glusterfs !== undefined) return 'endpoints (via glusterFS volumes)';
-  if (volume.persistentVolumeClaim !== undefined) return 'persistentvolumeclaims';
-  if (volume.ephemeral !== undefined) return 'persistentvolumeclaims (via ephemeral volumes)';
+  if (volume.persistentVolumeClaim !== undefined && !localObjects) return 'persistentvolumeclaims';
+  if (volume.ephemeral !== undefined && !localObjects) return 'persistentvolumeclaims (via ephemeral volumes)';
   if (volume.azureFile !== undefined) return 'secrets (via azureFile volumes)';
   for (const source of volume.projected?.sources ?? []) {
     if (source.configMap !== undefined && !localObjects) return 'configmaps (via projected volumes)';

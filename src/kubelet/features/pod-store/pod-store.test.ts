@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { podUid } from '../../model/ids.ts';
+import type { ClusterKind } from '../../ports/cluster-objects.ts';
 import { PodStore } from './pod-store.ts';
 
 function pod(uid: string, options: { name?: string; source?: string; mirror?: boolean; secret?: string; configMap?: string } = {}): Pod {
@@ -70,4 +72,11 @@ test('an API pod that has a mirror\'s name is not taken for its static pod', () 
   store.set(pod('api', { source: 'api' }));
   store.set(pod('mirror', { source: 'api', mirror: true }));
   assert.equal(store.staticOf(store.mirrorByUid(podUid('mirror')) as Pod), undefined);
+});
+
+test('who uses a claim or a runtime class is known, so that a pod waiting for it hears of it', () => {
+  const store = new PodStore();
+  store.set(buildPod({ 'metadata.uid': '1', 'metadata.name': 'web', 'metadata.namespace': 'default', 'spec.runtimeClassName': 'r', 'spec.volumes': [{ name: 'a', persistentVolumeClaim: { claimName: 'c' } }, { name: 'b', ephemeral: { volumeClaimTemplate: { spec: {} } } }] }));
+  const users = (kind: ClusterKind, namespace: string, name: string): number => store.podsUsing(kind, namespace, name).length;
+  assert.deepEqual([users('RuntimeClass', '', 'r'), users('PersistentVolumeClaim', 'default', 'c'), users('PersistentVolumeClaim', 'default', 'web-b'), users('PersistentVolume', '', 'c')], [1, 1, 1, 0]);
 });

@@ -1,9 +1,8 @@
-import { configMapNames, secretNames } from '../../../api/pod-references.ts';
+import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isMirrorPod, isStaticPod, podFullName } from '../../../api/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
-
-export type ReferencedKind = 'ConfigMap' | 'Secret';
+import type { ClusterKind } from '../../ports/cluster-objects.ts';
 
 /**
  * The pods this node should run, as their sources want them (upstream: pod/pod_manager.go). A mirror pod is kept beside the static pod
@@ -107,8 +106,8 @@ export class PodStore {
     return this.mirrorPods().filter((mirror) => this.staticOf(mirror) === undefined);
   }
 
-  /** The pods whose spec mentions this ConfigMap or Secret. */
-  podsUsing(kind: ReferencedKind, namespace: string, name: string): Pod[] {
+  /** The pods whose spec names this object. Empty for kinds that no pod names itself. */
+  podsUsing(kind: ClusterKind, namespace: string, name: string): Pod[] {
     const users = this.#references.get(referenceKey(kind, namespace, name)) ?? [];
     return [...users].map((uid) => this.#byUid.get(uid)).filter((pod) => pod !== undefined);
   }
@@ -129,12 +128,15 @@ export class PodStore {
   }
 }
 
-const referenceKey = (kind: ReferencedKind, namespace: string, name: string): string => `${kind} ${namespace}/${name}`;
+const referenceKey = (kind: ClusterKind, namespace: string, name: string): string => `${kind} ${namespace}/${name}`;
 
 function referencesOf(pod: Pod): string[] {
   const { namespace } = pod.metadata;
+  const { runtimeClassName = '' } = pod.spec;
   return [
     ...[...configMapNames(pod)].map((name) => referenceKey('ConfigMap', namespace, name)),
     ...[...secretNames(pod)].map((name) => referenceKey('Secret', namespace, name)),
+    ...[...claimNames(pod)].map((name) => referenceKey('PersistentVolumeClaim', namespace, name)),
+    ...(runtimeClassName === '' ? [] : [referenceKey('RuntimeClass', '', runtimeClassName)]),
   ];
 }

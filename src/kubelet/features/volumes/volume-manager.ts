@@ -8,6 +8,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { Blocker } from '../../model/explanation.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
+import type { ClusterKind } from '../../ports/cluster-objects.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { FoundVolume, PodFolders } from './pod-folders.ts';
 import { OPERATION_BACKOFF, initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent, type VolumeState } from './volume-state.ts';
@@ -114,9 +115,9 @@ export class VolumeManager {
   }
 
   /** An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at once. */
-  objectChanged(kind: 'ConfigMap' | 'Secret', namespace: string, name: string): void {
+  objectChanged(kind: ClusterKind, namespace: string, name: string): void {
     for (const entry of this.#pods.values()) {
-      if (entry.pod.metadata.namespace !== namespace) continue;
+      if (namespace !== '' && entry.pod.metadata.namespace !== namespace) continue;
       for (const volume of entry.volumes.values()) {
         const shown = volume.plugin?.objectsOf(volume.volume).some((object) => object.kind === kind && object.name === name) === true;
         if (shown) this.#refresh(entry, volume);

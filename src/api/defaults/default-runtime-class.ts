@@ -1,0 +1,9 @@
+import type { RuntimeClass } from '../node/runtime-class.ts';
+import { roundListInPlace } from './default-container.ts';
+
+/** A copy as the API server would have stored it. */
+export function defaultRuntimeClass(runtimeClass: RuntimeClass): RuntimeClass {
+  const copy = structuredClone(runtimeClass);
+  roundListInPlace(copy.overhead?.podFixed);
+  return copy;
+}

@@ -1,0 +1,27 @@
+import type { Service } from '../core/service.ts';
+
+const affinityTimeoutSeconds = 10_800;
+
+/** A copy as the API server would have stored it, but for addresses and ports that it would have given out (upstream: SetDefaults_Service and the storage's normalization of cluster IPs). */
+export function defaultService(service: Service): Service {
+  const copy = structuredClone(service);
+  const { spec } = copy;
+  spec.sessionAffinity ||= 'None';
+  if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
+  else if (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: affinityTimeoutSeconds } };
+  spec.type ||= 'ClusterIP';
+  for (const port of spec.ports ?? []) {
+    port.protocol ||= 'TCP';
+    if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '') port.targetPort = port.port;
+  }
+  if (isExternallyReachable(copy)) spec.externalTrafficPolicy ||= 'Cluster';
+  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
+  if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
+  if (spec.clusterIP && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP];
+  return copy;
+}
+
+/** Upstream: api/service ExternallyAccessible. */
+export function isExternallyReachable({ spec }: Service): boolean {
+  return spec.type === 'LoadBalancer' || spec.type === 'NodePort' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+}

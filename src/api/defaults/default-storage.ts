@@ -1,0 +1,44 @@
+import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../core/persistent-volume.ts';
+import type { PersistentVolumeClaimSpec } from '../core/volume-source.ts';
+import type { CSIDriver } from '../storage/csi-driver.ts';
+import { roundListInPlace } from './default-container.ts';
+
+/** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolume and its generated callers). */
+export function defaultPersistentVolume(volume: PersistentVolume): PersistentVolume {
+  const copy = structuredClone(volume);
+  const { spec } = copy;
+  spec.persistentVolumeReclaimPolicy ||= 'Retain';
+  spec.volumeMode ??= 'Filesystem';
+  if (spec.hostPath !== undefined) spec.hostPath.type ??= '';
+  if (spec.iscsi !== undefined) spec.iscsi.iscsiInterface ||= 'default';
+  roundListInPlace(spec.capacity);
+  return { ...copy, status: { ...copy.status, phase: copy.status?.phase || 'Pending' } };
+}
+
+/** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolumeClaim). */
+export function defaultPersistentVolumeClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const copy = structuredClone(claim);
+  defaultClaimSpecInPlace(copy.spec);
+  return { ...copy, status: { ...copy.status, phase: copy.status?.phase || 'Pending' } };
+}
+
+export function defaultClaimSpecInPlace(spec: PersistentVolumeClaimSpec): void {
+  spec.volumeMode ??= 'Filesystem';
+  roundListInPlace(spec.resources?.limits);
+  roundListInPlace(spec.resources?.requests);
+}
+
+/** A copy as the API server would have stored it (upstream: SetDefaults_CSIDriver). */
+export function defaultCsiDriver(driver: CSIDriver): CSIDriver {
+  const copy = structuredClone(driver);
+  const { spec } = copy;
+  spec.attachRequired ??= true;
+  spec.podInfoOnMount ??= false;
+  spec.storageCapacity ??= false;
+  spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType';
+  if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
+  spec.requiresRepublish ??= false;
+  spec.seLinuxMount ??= false;
+  return copy;
+}
