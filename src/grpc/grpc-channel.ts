@@ -94,6 +94,17 @@ export class GrpcChannel {
     }
   }
 
+  /** Resolves once connected, however often that must be tried; fails with `Timeout` when it could not be within the limit, `Aborted` by `close`. */
+  ready(timeoutMs: number): Promise<void> {
+    if (this.#closed) return Promise.reject(abortedError('connect', undefined));
+    return new Promise((resolve, reject) => {
+      this.#client.waitForReady(this.#clock.nowMs() + timeoutMs, (error) => {
+        if (error === undefined) resolve();
+        else reject(this.#closed ? abortedError('connect', error) : new KubeletError('Timeout', 'context deadline exceeded', { op: 'connect', cause: error }));
+      });
+    });
+  }
+
   /** Cancels what is under way and disconnects. Calls made later fail with `Aborted`. */
   close(): void {
     if (this.#closed) return;

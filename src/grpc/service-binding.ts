@@ -1,11 +1,11 @@
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
+type Builtin = Date | Uint8Array | string | number | boolean | undefined;
 
 /** A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. The same as ts-proto's DeepPartial. */
 export type PartialMessage<T> = T extends bigint ? string | number | bigint
   : T extends Builtin ? T
   : T extends globalThis.Array<infer U> ? globalThis.Array<PartialMessage<U>>
   : T extends ReadonlyArray<infer U> ? ReadonlyArray<PartialMessage<U>>
-  : T extends {} ? { [K in keyof T]?: PartialMessage<T[K]> }
+  : T extends object ? { [K in keyof T]?: PartialMessage<T[K]> }
   : Partial<T>;
 
 /** What ts-proto generates for a message. */

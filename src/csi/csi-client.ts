@@ -1,0 +1,48 @@
+import type { Clock } from '../base/clock.ts';
+import { CodecInvoker } from '../grpc/codec-invoker.ts';
+import { GrpcChannel } from '../grpc/grpc-channel.ts';
+import { bindService } from '../grpc/service-binding.ts';
+import type { ApiOf } from '../grpc/service-binding.ts';
+import { IdentityDefinition, NodeDefinition } from './generated/csi-v1.ts';
+import { RegistrationDefinition } from './generated/plugin-registration-v1.ts';
+
+export type IdentityApi = ApiOf<IdentityDefinition>;
+export type NodeApi = ApiOf<NodeDefinition>;
+export type RegistrationApi = ApiOf<RegistrationDefinition>;
+
+/** Upstream: csi_plugin.go, csiTimeout. */
+export const DEFAULT_CALL_TIMEOUT_MS = 2 * 60_000;
+
+export interface PluginClientOptions {
+  socketPath: string;
+  clock: Clock;
+}
+
+/** A CSI driver behind its socket. Nothing is connected before the first call. */
+export interface CsiClient {
+  readonly identity: IdentityApi;
+  readonly node: NodeApi;
+  close(): void;
+}
+
+/** A plugin behind the socket it registers by. */
+export interface RegistrationClient {
+  readonly registration: RegistrationApi;
+  readonly channel: GrpcChannel;
+  close(): void;
+}
+
+export function createCsiClient(options: PluginClientOptions): CsiClient {
+  const { channel, invoker } = connect(options);
+  return { identity: bindService(IdentityDefinition, invoker), node: bindService(NodeDefinition, invoker), close: () => channel.close() };
+}
+
+export function createRegistrationClient(options: PluginClientOptions): RegistrationClient {
+  const { channel, invoker } = connect(options);
+  return { registration: bindService(RegistrationDefinition, invoker), channel, close: () => channel.close() };
+}
+
+function connect(options: PluginClientOptions): { channel: GrpcChannel; invoker: CodecInvoker } {
+  const channel = new GrpcChannel(options);
+  return { channel, invoker: new CodecInvoker(channel, { clock: options.clock, timeoutMs: () => DEFAULT_CALL_TIMEOUT_MS }) };
+}
