@@ -85,7 +85,9 @@ export function listedSandboxFromCri(item: PodSandbox): ListedSandbox {
 export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   const { network } = status;
   const ips = network === undefined ? [] : [network.ip, ...network.additionalIps.map((additional) => additional.ip)].filter((ip) => ip !== '');
-  const hostNetwork = status.linux?.namespaces?.options?.network === NamespaceMode.NODE;
+  const options = status.linux?.namespaces?.options;
+  const hostNetwork = options?.network === NamespaceMode.NODE;
+  const mapping = options?.usernsOptions?.mode === NamespaceMode.POD ? options.usernsOptions.uids[0] : undefined;
   return {
     id: sandboxId(status.id),
     podUid: podUid(status.labels[runtimeLabels.podUid] ?? ''),
@@ -96,6 +98,7 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
     createdAtMs: msFromNanos(status.createdAt),
     ips: hostNetwork ? [] : ips,
     hostNetwork,
+    ...(mapping === undefined ? {} : { userns: { hostId: mapping.hostId, length: mapping.length } }),
     runtimeHandler: status.runtimeHandler,
     labels: status.labels,
     annotations: status.annotations,

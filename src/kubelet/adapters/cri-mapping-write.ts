@@ -23,9 +23,14 @@ const PROPAGATIONS: Readonly<Record<Mount['propagation'], MountPropagation>> = {
 const int64 = (value: number | undefined): bigint | undefined => (value === undefined ? undefined : BigInt(Math.trunc(value)));
 const wrapped = (value: number | undefined): { value: bigint } | undefined => (value === undefined ? undefined : { value: BigInt(Math.trunc(value)) });
 
+/** Users and groups of the pod are mapped alike, from 0 of the container on. */
+function idMappings(userns: NamespaceOptions['userns']): { hostId: number; containerId: number; length: number }[] {
+  return userns?.mode === 'pod' ? [{ hostId: userns.hostId, containerId: 0, length: userns.length }] : [];
+}
+
 function toNamespaces(options: NamespaceOptions): PartialMessage<NamespaceOption> {
   const { userns } = options;
-  const mapping = userns?.mode === 'pod' ? [{ hostId: userns.hostId, containerId: 0, length: userns.length }] : [];
+  const mapping = idMappings(userns);
   return {
     network: NAMESPACE_MODES[options.network],
     pid: NAMESPACE_MODES[options.pid],
@@ -38,6 +43,20 @@ function toNamespaces(options: NamespaceOptions): PartialMessage<NamespaceOption
 function toProfile(profile: SecurityProfile | undefined): PartialMessage<CriSecurityProfile> | undefined {
   if (profile === undefined) return undefined;
   return { profileType: SecurityProfile_ProfileType[profile.type], localhostRef: profile.localhostRef };
+}
+
+/** The one string that AppArmor profiles were before CRI had a message for them; runtimes from before 1.23 read no other. */
+function toOldAppArmor(profile: SecurityProfile | undefined): string {
+  switch (profile?.type) {
+    case undefined:
+      return '';
+    case 'RuntimeDefault':
+      return 'runtime/default';
+    case 'Unconfined':
+      return 'unconfined';
+    case 'Localhost':
+      return `localhost/${profile?.localhostRef ?? ''}`;
+  }
 }
 
 function toGroupsPolicy(policy: 'Merge' | 'Strict' | undefined): SupplementalGroupsPolicy {
@@ -90,7 +109,8 @@ export function toSandboxConfig(config: SandboxConfig): PartialMessage<PodSandbo
   };
 }
 
-function toMount(mount: Mount): PartialMessage<CriMount> {
+/** The runtime maps the owners of what it mounts, so that files keep the numbers the pod sees (upstream: applyPlatformSpecificContainerConfig). */
+function toMount(mount: Mount, userns: NamespaceOptions['userns']): PartialMessage<CriMount> {
   const { image } = mount;
   return {
     containerPath: mount.containerPath,
@@ -101,6 +121,8 @@ function toMount(mount: Mount): PartialMessage<CriMount> {
     propagation: PROPAGATIONS[mount.propagation],
     image: image === undefined ? undefined : { image: image.imageRef || image.image, userSpecifiedImage: image.image, imageRef: image.imageRef },
     imageSubPath: image?.subPath,
+    uidMappings: idMappings(userns),
+    gidMappings: idMappings(userns),
   };
 }
 
@@ -121,7 +143,7 @@ export function toContainerConfig(config: ContainerConfig): PartialMessage<CriCo
     args: [...config.args],
     workingDir: config.workingDir,
     envs: config.envs.map(({ key, value }) => ({ key, value: Buffer.from(value, 'utf8') })),
-    mounts: config.mounts.map(toMount),
+    mounts: config.mounts.map((mount) => toMount(mount, config.security.namespaces.userns)),
     devices: config.devices.map(({ hostPath, containerPath, permissions }) => ({ hostPath, containerPath, permissions })),
     labels: config.labels,
     annotations: config.annotations,
@@ -154,5 +176,6 @@ function toContainerSecurity(security: ContainerConfig['security']): CriContaine
     readonlyPaths: [...security.readonlyPaths],
     seccomp: toProfile(security.seccomp),
     apparmor: toProfile(security.apparmor),
+    apparmorProfile: toOldAppArmor(security.apparmor),
   };
 }

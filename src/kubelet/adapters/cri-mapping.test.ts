@@ -54,6 +54,11 @@ test('a sandbox has all its addresses, or none on the host\'s network', () => {
   assert.deepEqual(sandboxFromCri(PodSandboxStatus.fromPartial({ network: { ip: '' } })).ips, []);
 });
 
+test('a sandbox tells which ids of the host its users are mapped to', () => {
+  const userns = (mode: NamespaceMode): unknown => sandboxFromCri(PodSandboxStatus.fromPartial({ linux: { namespaces: { options: { usernsOptions: { mode, uids: [{ hostId: 65536, containerId: 0, length: 65536 }] } } } } })).userns;
+  assert.deepEqual([userns(NamespaceMode.POD), userns(NamespaceMode.NODE), 'userns' in sandboxFromCri(PodSandboxStatus.fromPartial({}))], [{ hostId: 65536, length: 65536 }, undefined, false]);
+});
+
 test('a condition the runtime does not report is not met', () => {
   const health = healthFromCri(StatusResponse.fromPartial({ status: { conditions: [{ type: 'RuntimeReady', status: true }] } }));
   assert.deepEqual([health.runtimeReady.ok, health.networkReady], [true, { ok: false, reason: '', message: 'the runtime reports no NetworkReady condition' }]);

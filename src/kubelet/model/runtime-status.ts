@@ -51,6 +51,8 @@ export interface SandboxRuntimeStatus {
   /** In the runtime's order; empty for pods on the host's network. */
   ips: readonly string[];
   hostNetwork: boolean;
+  /** The host's ids that the users of the pod are mapped to; absent for a pod that has those of the host. */
+  userns?: { hostId: number; length: number };
   runtimeHandler: string;
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;

@@ -14,7 +14,6 @@ import { planVolumeMounts } from './mounts-config.ts';
 import type { NodeFacts, PodPlacement } from './node-facts.ts';
 import { containerResources, cpuQuotaUs, cpuShares, oomScore } from './resources-config.ts';
 import { sandboxConfig } from './sandbox-config.ts';
-import { containerSecurity } from './security-config.ts';
 import { resolveSubPath } from './subpath.ts';
 import { aContainer, aPod } from './testing/builders.ts';
 import { testNode, testSettings } from './testing/harness.ts';
@@ -91,41 +90,6 @@ describe('resources', () => {
       [score(aContainer('app'), aPod()), score(guaranteed, aPod({ containers: [guaranteed] })), score(asking('250Mi'), burstable), score(asking('1000Mi'), burstable), score(sidecar, { ...burstable, spec: { ...burstable.spec, initContainers: [sidecar] } })],
       [1000, -997, 750, 3, 750],
     );
-  });
-});
-
-describe('security', () => {
-  const security = (pod: Pod, container: Container, imageUser: { uid?: number; username: string } = { username: '' }): ReturnType<typeof containerSecurity> =>
-    containerSecurity(pod, container, { settings: testSettings, node, placement, imageUser });
-  const nonRoot = aPod({ securityContext: { runAsNonRoot: true } });
-
-  test("the container's settings go over the pod's, and what is not set weakens nothing", () => {
-    const pod = aPod({ securityContext: { runAsUser: 1, runAsGroup: 2, fsGroup: 3, supplementalGroups: [4], seccompProfile: { type: 'RuntimeDefault' } }, shareProcessNamespace: true });
-    const got = security(pod, aContainer('app', { securityContext: { runAsUser: 9, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }));
-    assert.deepEqual(
-      [got.runAsUser, got.runAsGroup, got.supplementalGroups, got.noNewPrivs, got.capabilities, got.seccomp, got.namespaces, got.privileged, got.maskedPaths.length, got.readonlyPaths.length],
-      [9, 2, [3, 4], true, { add: [], drop: ['ALL'] }, { type: 'RuntimeDefault' }, { network: 'pod', pid: 'pod', ipc: 'pod' }, false, 12, 5],
-    );
-    assert.deepEqual(security(aPod(), aContainer('app', { securityContext: { procMount: 'Unmasked' } })).maskedPaths, []);
-  });
-
-  test('the user comes from the image when nobody says, root when the image names none', () => {
-    assert.deepEqual([security(aPod(), aContainer('app'), { uid: 7, username: '' }).runAsUser, security(aPod(), aContainer('app'), { username: 'www' }).runAsUsername, security(aPod(), aContainer('app')).runAsUser], [7, 'www', 0]);
-  });
-
-  test('runAsNonRoot refuses root, names, and what cannot be verified', () => {
-    const where = '(pod: "web_default(uid-1)", container: app)';
-    assert.throws(() => security(nonRoot, aContainer('app', { securityContext: { runAsUser: 0 } })), { message: `container's runAsUser breaks non-root policy ${where}` });
-    assert.throws(() => security(nonRoot, aContainer('app'), { username: 'www' }), { message: `container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root ${where}` });
-    assert.throws(() => security(nonRoot, aContainer('app'), { uid: 0, username: '' }), { message: `container has runAsNonRoot and image will run as root ${where}` });
-    assert.equal(security(nonRoot, aContainer('app'), { uid: 1000, username: '' }).runAsUser, 1000);
-  });
-
-  test('an unclear profile is refused rather than dropped', () => {
-    const localhost = (localhostProfile: string): Container => aContainer('app', { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile } } });
-    assert.deepEqual(security(aPod(), localhost('p/x.json')).seccomp, { type: 'Localhost', localhostRef: '/var/lib/kubelet/seccomp/p/x.json' });
-    for (const bad of ['', '../x', '/etc/x']) assert.throws(() => security(aPod(), localhost(bad)), { kind: 'Invalid' });
-    assert.throws(() => security(aPod({ hostUsers: false }), aContainer('app')), { kind: 'Invalid' });
   });
 });
 

@@ -1,10 +1,10 @@
-import { annotations } from '../../../api/annotations.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { AppArmorProfile, SeccompProfile, SecurityContext, SELinuxOptions } from '../../../api/core/security-context.ts';
+import type { PodSecurityContext, SeccompProfile, SecurityContext, SELinuxOptions } from '../../../api/core/security-context.ts';
 import { allContainers, isHostNetwork } from '../../../api/pod.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { ContainerId } from '../../model/ids.ts';
+import { effectiveAppArmor } from '../../model/security-checks.ts';
 import type { ContainerConfig, NamespaceOptions, SandboxConfig, SecurityProfile, SelinuxOptions } from '../../ports/runtime.ts';
 import type { ImageUser } from './interfaces.ts';
 import type { ContainerSettings, NodeFacts, PodPlacement } from './node-facts.ts';
@@ -25,11 +25,15 @@ export interface SecurityFacts {
   targetId?: ContainerId;
 }
 
-/** The container's own settings over the pod's (upstream: pkg/securitycontext DetermineEffectiveSecurityContext). */
+/** The container's own settings over the pod's, field by field (upstream: pkg/securitycontext DetermineEffectiveSecurityContext). */
 export function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
-  const own = Object.fromEntries(Object.entries(container.securityContext ?? {}).filter(([, value]) => value !== undefined && value !== null));
-  return { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot, ...own };
+  return { ...givenOnly({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }), ...givenOnly(container.securityContext ?? {}) };
+}
+
+/** A field that is null says nothing: it must neither hide the pod's nor count as the number 0. */
+function givenOnly<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)) as Partial<T>;
 }
 
 /** CRI's security context of a container (upstream: kuberuntime/security_context.go). Throws `Invalid`; anything unclear is refused, never weakened. */
@@ -47,8 +51,8 @@ export function containerSecurity(pod: Pod, container: AnyContainer, facts: Secu
     ...(runAsUser === undefined ? imageRunAs(facts.imageUser) : { runAsUser }),
     runAsGroup,
     readOnlyRootFilesystem: effective.readOnlyRootFilesystem ?? false,
-    supplementalGroups: supplementalGroups(pod, facts.placement),
-    supplementalGroupsPolicy: pod.spec.securityContext?.supplementalGroupsPolicy,
+    supplementalGroups: [...fsGroupOf(pod), ...ownGroups(pod), ...(facts.placement.extraGroups ?? [])],
+    supplementalGroupsPolicy: groupsPolicy(pod),
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : [...maskedPaths, ...facts.node.thermalThrottlePaths],
     readonlyPaths: unmasked ? [] : readonlyPaths,
@@ -86,38 +90,47 @@ export function formatPod(pod: Pod): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-function supplementalGroups(pod: Pod, placement: SecurityFacts['placement']): number[] {
-  const { fsGroup, supplementalGroups: own = [] } = pod.spec.securityContext ?? {};
-  return [...(fsGroup === undefined ? [] : [fsGroup]), ...own, ...(placement.extraGroups ?? [])];
+function fsGroupOf(pod: Pod): number[] {
+  return [pod.spec.securityContext?.fsGroup ?? []].flat();
 }
 
+function ownGroups(pod: Pod): readonly number[] {
+  return pod.spec.securityContext?.supplementalGroups ?? [];
+}
+
+function groupsPolicy(pod: Pod): PodSecurityContext['supplementalGroupsPolicy'] {
+  const policy = pod.spec.securityContext?.supplementalGroupsPolicy ?? undefined;
+  if (policy !== undefined && policy !== 'Merge' && policy !== 'Strict') throw new KubeletError('Invalid', `unsupported supplementalGroupsPolicy: ${String(policy)}`);
+  return policy;
+}
+
+function isProfileType(type: string): type is SecurityProfile['type'] {
+  return type === 'RuntimeDefault' || type === 'Unconfined' || type === 'Localhost';
+}
+
+/** Upstream: kuberuntime/helpers.go fieldSeccompProfile, which takes an unknown type for Unconfined; here it is refused. The annotations of old have no effect since 1.27. */
 function seccompProfile(profile: SeccompProfile | undefined, settings: SecurityFacts['settings']): SecurityProfile {
   if (profile === undefined) return { type: settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
+  if (!isProfileType(profile.type)) throw new KubeletError('Invalid', `unknown seccomp profile type: ${JSON.stringify(profile.type)}`);
   if (profile.type !== 'Localhost') return { type: profile.type };
   const name = profile.localhostProfile ?? '';
-  if (name === '') throw new KubeletError('Invalid', 'localhostProfile must be set if seccompProfile type is Localhost.');
+  // Empty would be read as no profile at all (CVE-2023-2431).
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.length === 0) throw new KubeletError('Invalid', 'localhostProfile must be set if seccompProfile type is Localhost.');
   // Validation forbids this too; a profile outside the root would let a pod name any file of the host.
-  if (name.startsWith('/') || name.split('/').includes('..')) throw new KubeletError('Invalid', `seccomp localhostProfile "${name}" must stay below the seccomp root`);
-  return { type: 'Localhost', localhostRef: `${settings.rootDir}/seccomp/${name}` };
+  if (name.startsWith('/') || parts.includes('..')) throw new KubeletError('Invalid', `seccomp localhostProfile "${name}" must stay below the seccomp root`);
+  return { type: 'Localhost', localhostRef: `${settings.rootDir}/seccomp/${parts.join('/')}` };
 }
 
-/** Field of the container, else the old annotation, else field of the pod (upstream: pkg/security/apparmor GetProfile). */
+/** Upstream: kuberuntime/helpers.go getAppArmorProfile. */
 function apparmorProfile(pod: Pod, container: AnyContainer): SecurityProfile | undefined {
-  const profile = container.securityContext?.appArmorProfile ?? annotatedApparmor(pod, container) ?? pod.spec.securityContext?.appArmorProfile;
+  const profile = effectiveAppArmor(pod, container);
   if (profile === undefined) return undefined;
+  if (!isProfileType(profile.type)) throw new KubeletError('Invalid', `unknown apparmor profile type: ${JSON.stringify(profile.type)}`);
   if (profile.type !== 'Localhost') return { type: profile.type };
   const name = profile.localhostProfile ?? '';
-  if (name === '') throw new KubeletError('Invalid', 'missing localhost apparmor profile name');
+  if (name.trim() === '') throw new KubeletError('Invalid', 'missing localhost apparmor profile name');
   return { type: 'Localhost', localhostRef: name };
-}
-
-function annotatedApparmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
-  const value = pod.metadata.annotations?.[annotations.appArmorContainerPrefix + container.name];
-  if (value === undefined) return undefined;
-  if (value === 'runtime/default') return { type: 'RuntimeDefault' };
-  if (value === 'unconfined') return { type: 'Unconfined' };
-  if (value.startsWith('localhost/')) return { type: 'Localhost', localhostProfile: value.slice('localhost/'.length) };
-  throw new KubeletError('Invalid', `unknown apparmor profile "${value}"`);
 }
 
 export function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOptions | undefined {
@@ -127,24 +140,24 @@ export function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOpti
 /** Which namespaces the pod shares with whom (upstream: kuberuntime/util NamespacesForPod). Throws `Invalid` when user namespaces are asked for and not given. */
 export function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): NamespaceOptions {
   const { hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec;
-  if (hostUsers === false && placement.userns?.mode !== 'pod') throw new KubeletError('Invalid', 'hostUsers: false is set, and no user namespace could be given to the pod');
+  if (hostUsers === false && placement.userns?.mode !== 'pod') throw new KubeletError('Invalid', "can't set `spec.hostUsers: false`, runtime does not support user namespaces");
   return {
     network: isHostNetwork(pod) ? 'node' : 'pod',
     pid: hostPID === true ? 'node' : shareProcessNamespace === true ? 'pod' : 'container',
     ipc: hostIPC === true ? 'node' : 'pod',
-    ...(placement.userns === undefined ? {} : { userns: placement.userns }),
+    userns: hostUsers === false && placement.userns !== undefined ? placement.userns : { mode: 'node' },
   };
 }
 
 /** CRI's security context of the sandbox (upstream: kuberuntime_sandbox.go generatePodSandboxLinuxConfig). */
 export function sandboxSecurity(pod: Pod, placement: Pick<PodPlacement, 'extraGroups' | 'userns'>): SandboxConfig['security'] {
-  const { runAsUser, runAsGroup, seLinuxOptions, supplementalGroupsPolicy } = pod.spec.securityContext ?? {};
+  const { runAsUser, runAsGroup, seLinuxOptions } = givenOnly(pod.spec.securityContext ?? {});
   return {
     namespaces: podNamespaces(pod, placement),
     runAsUser,
     runAsGroup,
-    supplementalGroups: supplementalGroups(pod, placement),
-    supplementalGroupsPolicy,
+    supplementalGroups: [...fsGroupOf(pod), ...(placement.extraGroups ?? []), ...ownGroups(pod)],
+    supplementalGroupsPolicy: groupsPolicy(pod),
     privileged: [...allContainers(pod)].some(({ container }) => container.securityContext?.privileged === true),
     readOnlyRootFilesystem: false,
     // Always: the strictest profile of a container must still work with the sandbox's.

@@ -75,7 +75,8 @@ export function listedSandbox(record: SandboxRecord): ListedSandbox {
 
 export function sandboxStatus(record: SandboxRecord): SandboxRuntimeStatus {
   const { config } = record;
-  const hostNetwork = config.security.namespaces.network === 'node';
+  const { network, userns } = config.security.namespaces;
+  const hostNetwork = network === 'node';
   record.status ??= {
     id: sandboxId(record.id),
     podUid: config.uid,
@@ -86,6 +87,7 @@ export function sandboxStatus(record: SandboxRecord): SandboxRuntimeStatus {
     createdAtMs: record.createdAtMs,
     ips: hostNetwork || !record.ready ? [] : [record.ip],
     hostNetwork,
+    ...(userns?.mode === 'pod' ? { userns: { hostId: userns.hostId, length: userns.length } } : {}),
     runtimeHandler: record.runtimeHandler,
     labels: config.labels,
     annotations: config.annotations,
