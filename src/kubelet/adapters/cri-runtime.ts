@@ -119,6 +119,22 @@ export class CriRuntime implements ContainerRuntime {
     await classified('UpdateContainerResources', this.#api.updateContainerResources({ containerId: id, linux: toResources(resources) }, options));
   }
 
+  async updateSandboxResources(id: SandboxId, { resources, overhead }: { resources: LinuxResources; overhead: LinuxResources }, options?: CallOptions): Promise<void> {
+    try {
+      await classified('UpdatePodSandboxResources', this.#api.updatePodSandboxResources({ podSandboxId: id, resources: toResources(resources), overhead: toResources(overhead) }, options));
+    } catch (error) {
+      // containerd 2.2 says so in words only.
+      if (error instanceof KubeletError && error.kind === 'Internal' && error.message.includes('not implemented')) throw new KubeletError('Unimplemented', error.message, { op: 'UpdatePodSandboxResources', cause: error });
+      throw error;
+    }
+  }
+
+  async containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined> {
+    const { stats } = await classified('ContainerStats', this.#api.containerStats({ containerId: id }, options));
+    const usage = stats?.memory?.usageBytes ?? stats?.memory?.workingSetBytes;
+    return usage === undefined ? undefined : Number(usage.value);
+  }
+
   async reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void> {
     await classified('ReopenContainerLog', this.#api.reopenContainerLog({ containerId: id }, options));
   }

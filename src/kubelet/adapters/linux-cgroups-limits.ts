@@ -1,4 +1,4 @@
-import type { CgroupLimits } from '../ports/cgroups.ts';
+import type { CgroupLimits, CgroupValues } from '../ports/cgroups.ts';
 
 /** One value for one control file. `controller` decides the hierarchy on v1. */
 export interface ControlWrite {
@@ -50,4 +50,41 @@ export function v2Writes(limits: CgroupLimits): ControlWrite[] {
   }
   for (const [file, value] of Object.entries(limits.unified ?? {})) writes.push({ controller: file.split('.')[0] ?? '', file, value });
   return writes;
+}
+
+/** Reads one control file; undefined when this machine does not have it. */
+type ReadControl = (controller: string, file: string) => Promise<string | undefined>;
+
+/** The kernel's "no limit" on v1 is the largest multiple of a page. */
+const UNLIMITED_BYTES = 2 ** 62;
+const DEFAULT_SHARES = 1024;
+const DEFAULT_PERIOD_US = 100_000;
+
+export async function valuesFromV1(read: ReadControl): Promise<CgroupValues> {
+  const number = async (controller: string, file: string, otherwise: number): Promise<number> => Number((await read(controller, file)) ?? otherwise);
+  const [cpuShares, cpuQuotaUs, cpuPeriodUs, memoryBytes, memoryUsageBytes] = await Promise.all([
+    number('cpu', 'cpu.shares', DEFAULT_SHARES),
+    number('cpu', 'cpu.cfs_quota_us', -1),
+    number('cpu', 'cpu.cfs_period_us', DEFAULT_PERIOD_US),
+    number('memory', 'memory.limit_in_bytes', UNLIMITED_BYTES),
+    number('memory', 'memory.usage_in_bytes', 0),
+  ]);
+  return { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryBytes: memoryBytes >= UNLIMITED_BYTES ? -1 : memoryBytes, memoryUsageBytes };
+}
+
+export async function valuesFromV2(read: ReadControl): Promise<CgroupValues> {
+  const [weight, max, memoryMax, memoryUsed] = await Promise.all([read('cpu', 'cpu.weight'), read('cpu', 'cpu.max'), read('memory', 'memory.max'), read('memory', 'memory.current')]);
+  const [quota = 'max', period = String(DEFAULT_PERIOD_US)] = (max ?? '').split(' ').filter((part) => part !== '');
+  return {
+    cpuShares: weight === undefined ? DEFAULT_SHARES : cpuSharesOfWeight(Number(weight)),
+    cpuQuotaUs: quota === 'max' ? -1 : Number(quota),
+    cpuPeriodUs: Number(period),
+    memoryBytes: memoryMax === undefined || memoryMax === 'max' ? -1 : Number(memoryMax),
+    memoryUsageBytes: Number(memoryUsed ?? 0),
+  };
+}
+
+/** Upstream: cpuWeightToCPUShares. Loses what the weight lost. */
+export function cpuSharesOfWeight(weight: number): number {
+  return Math.floor(((weight - 1) * 262_142) / 9_999) + 2;
 }

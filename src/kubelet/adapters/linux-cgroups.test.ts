@@ -42,6 +42,8 @@ class ModelV2 implements CgroupFs {
     const group = this.#group(nodePath.dirname(path));
     if (path.endsWith('cgroup.controllers')) return `${this.offered.join(' ')}\n`;
     if (path.endsWith('cgroup.procs')) return [...group.pids].join('\n');
+    const written = group.files.get(nodePath.basename(path));
+    if (written !== undefined) return `${written}\n`;
     throw new KubeletError('NotFound', path);
   }
 

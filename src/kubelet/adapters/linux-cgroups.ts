@@ -1,8 +1,8 @@
 import nodePath from 'node:path/posix';
 import { isKind, KubeletError } from '../../base/errors.ts';
-import type { CgroupLimits, Cgroups } from '../ports/cgroups.ts';
+import type { CgroupLimits, Cgroups, CgroupValues } from '../ports/cgroups.ts';
 import { kernelCgroupFs, detectCgroupLayout, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
-import { v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
+import { valuesFromV1, valuesFromV2, v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
 import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgroup-names.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
 
@@ -63,6 +63,22 @@ export class LinuxCgroups implements Cgroups {
   async update(name: string, limits: CgroupLimits): Promise<void> {
     if (!(await this.exists(name))) throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'update cgroup' });
     await this.#apply(name, limits);
+  }
+
+  async read(name: string): Promise<CgroupValues> {
+    if (!(await this.exists(name))) throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'read cgroup' });
+    const layout = this.#layout;
+    const read = async (controller: string, file: string): Promise<string | undefined> => {
+      const tree = layout.version === 2 ? layout.root : layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes(controller))?.mountPath;
+      if (tree === undefined) return undefined;
+      try {
+        return (await this.#fs.read(`${this.#path(tree, name)}/${file}`)).trim();
+      } catch (error) {
+        if (isKind(error, 'NotFound')) return undefined;
+        throw error;
+      }
+    };
+    return layout.version === 2 ? valuesFromV2(read) : valuesFromV1(read);
   }
 
   async remove(name: string): Promise<void> {

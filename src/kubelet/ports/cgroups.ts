@@ -12,6 +12,15 @@ export interface CgroupLimits {
   unified?: Readonly<Record<string, string>>;
 }
 
+/** What a cgroup's own files say; -1 for no limit. */
+export interface CgroupValues {
+  cpuShares: number;
+  cpuQuotaUs: number;
+  cpuPeriodUs: number;
+  memoryBytes: number;
+  memoryUsageBytes: number;
+}
+
 /** The cgroup tree. Names are paths below the root, `/kubepods/burstable/pod<uid>`; the adapter knows version, driver and mounts. */
 export interface Cgroups {
   readonly version: 1 | 2;
@@ -22,6 +31,8 @@ export interface Cgroups {
   /** Creates it with its parents, and applies the limits. */
   ensure(name: string, limits: CgroupLimits): Promise<void>;
   update(name: string, limits: CgroupLimits): Promise<void>;
+  /** NotFound for a group that is not there. What this machine has no controller for reads as no limit. */
+  read(name: string): Promise<CgroupValues>;
   /** Kills nothing: `Conflict` when processes are left in it. Gone is success. */
   remove(name: string): Promise<void>;
   /** Processes in it and below. */

@@ -235,6 +235,10 @@ export interface ContainerRuntime {
   stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void>;
   removeContainer(id: ContainerId, options?: CallOptions): Promise<void>;
   updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void>;
+  /** Tells the runtime of the pod's new size, for those that keep one. `Unimplemented` where it does not care. */
+  updateSandboxResources(id: SandboxId, update: { resources: LinuxResources; overhead: LinuxResources }, options?: CallOptions): Promise<void>;
+  /** Bytes charged to a running container now; undefined when the runtime does not say. */
+  containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined>;
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void>;
 
   /** Runs a command to its end. `timeoutMs` 0 means no limit; a run over its limit rejects with kind Timeout. */

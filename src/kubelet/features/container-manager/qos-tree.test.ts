@@ -4,7 +4,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodSpec } from '../../../api/core/pod-spec.ts';
 import { errorKind } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
-import { computePodLimits, computeQosShares, hugePageFileName, podCgroupName, podUidOfCgroup, qosGroups, quotaOfMilliCpu, sharesOfMilliCpu, type QosTreeConfig } from './qos-tree.ts';
+import { computePodLimits, computeQosShares, hugePageFileName, podCgroupName, podUidOfCgroup, qosGroups, type QosTreeConfig } from './qos-tree.ts';
 
 const config: QosTreeConfig = { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] };
 
@@ -26,11 +26,6 @@ test('a uid that would lead out of its group is refused', () => {
   const groups = qosGroups(config);
   assert.ok(groups);
   for (const uid of ['', '../x', 'a/b', 'a_b', '..']) assert.throws(() => podCgroupName(groups, 'Burstable', podUid(uid)), (error) => errorKind(error) === 'Invalid', uid);
-});
-
-test('shares and quota round and clamp as upstream', () => {
-  assert.deepEqual([0, 1, 2, 100, 1000, 300_000].map(sharesOfMilliCpu), [2, 2, 2, 102, 1024, 262_144]);
-  assert.deepEqual([0, 1, 10, 500, 2500].map((milli) => quotaOfMilliCpu(milli, 100_000)), [0, 1000, 1000, 50_000, 250_000]);
 });
 
 test('limits of a pod by its class', () => {

@@ -5,6 +5,7 @@ import { podQos } from '../../../api/qos.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { isHugePageResource, podLimits, podRequests } from '../../../api/resources.ts';
 import { KubeletError } from '../../../base/errors.ts';
+import { quotaOfMilliCpu, sharesOfMilliCpu } from '../../model/cpu-units.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 
@@ -23,9 +24,6 @@ export interface QosTreeConfig {
 
 /** Facts: upstream cm/helpers_linux.go. */
 const MIN_SHARES = 2;
-const MAX_SHARES = 262_144;
-const SHARES_PER_CPU = 1024;
-const MIN_QUOTA_US = 1000;
 const POD_PREFIX = 'pod';
 
 /** The class groups. Guaranteed pods lie directly below kubepods. */
@@ -52,15 +50,6 @@ export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid):
 /** undefined for what is not a pod's group, such as `burstable`. */
 export function podUidOfCgroup(child: string): PodUid | undefined {
   return child.startsWith(POD_PREFIX) && child.length > POD_PREFIX.length ? podUid(child.slice(POD_PREFIX.length)) : undefined;
-}
-
-export function sharesOfMilliCpu(milliCpu: number): number {
-  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milliCpu * SHARES_PER_CPU) / 1000)));
-}
-
-/** Microseconds per period; 0 for no limit. */
-export function quotaOfMilliCpu(milliCpu: number, periodUs: number): number {
-  return milliCpu === 0 ? 0 : Math.max(MIN_QUOTA_US, Math.floor((milliCpu * periodUs) / 1000));
 }
 
 /** What the pod's own cgroup allows (upstream: ResourceConfigForPod). A burstable pod is limited only if every container is, or the pod as a whole. */

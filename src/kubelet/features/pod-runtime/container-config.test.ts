@@ -12,7 +12,7 @@ import { expandVariables } from './expand.ts';
 import { kernelHostname, managedHostsContent } from './hosts-file.ts';
 import { planVolumeMounts } from './mounts-config.ts';
 import type { NodeFacts, PodPlacement } from './node-facts.ts';
-import { containerResources, cpuQuotaUs, cpuShares, oomScore } from './resources-config.ts';
+import { containerResources, oomScore } from './resources-config.ts';
 import { sandboxConfig } from './sandbox-config.ts';
 import { resolveSubPath } from './subpath.ts';
 import { aContainer, aPod } from './testing/builders.ts';
@@ -66,11 +66,6 @@ describe('environment', () => {
 
 describe('resources', () => {
   const facts = (more: Partial<NodeFacts> = {}): Parameters<typeof containerResources>[2] => ({ settings: testSettings, node: { ...node, ...more }, placement });
-  test('shares and quota keep to the bounds of the kernel', () => {
-    assert.deepEqual([0, 1, 100, 1000, 1e9].map(cpuShares), [2, 2, 102, 1024, 262_144]);
-    assert.deepEqual([0, 5, 500, 2000].map((milli) => cpuQuotaUs(milli, 100_000)), [0, 1000, 50_000, 200_000]);
-  });
-
   test('requests default to limits, hugepages not named are none, and cgroup v2 kills the container as a whole', () => {
     const container = aContainer('app', { resources: { limits: { cpu: '500m', memory: '64Mi', 'hugepages-2Mi': '4Mi' } } });
     const pod = aPod({ containers: [container] });

@@ -42,6 +42,15 @@ export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTe
       await cgroups.ensure(`${base}/a`, { cpuShares: 1024, cpuPeriodUs: 100_000, cpuQuotaUs: 50_000, memoryBytes: 64 * 2 ** 20, pidsMax: 50 });
       await cgroups.update(`${base}/a`, { cpuShares: 2, cpuPeriodUs: 10_000, cpuQuotaUs: -1, memoryBytes: -1, pidsMax: -1 });
     });
+    contract('what was written is read back, and what has no limit says so', async ({ cgroups, base }) => {
+      await assert.rejects(cgroups.read(`${base}/none`), (error) => errorKind(error) === 'NotFound');
+      await cgroups.ensure(`${base}/a`, { cpuShares: 262_144, cpuPeriodUs: 50_000, cpuQuotaUs: 25_000, memoryBytes: 64 * 2 ** 20 });
+      const { memoryUsageBytes, ...limits } = await cgroups.read(`${base}/a`);
+      assert.deepEqual([limits, memoryUsageBytes >= 0], [{ cpuShares: 262_144, cpuPeriodUs: 50_000, cpuQuotaUs: 25_000, memoryBytes: 64 * 2 ** 20 }, true]);
+      await cgroups.update(`${base}/a`, { cpuShares: 2, cpuPeriodUs: 50_000, cpuQuotaUs: -1, memoryBytes: -1 });
+      const { cpuShares, cpuQuotaUs, memoryBytes } = await cgroups.read(`${base}/a`);
+      assert.deepEqual([cpuShares, cpuQuotaUs, memoryBytes], [2, -1, -1]);
+    });
     contract('processes below are found and killed; only an empty group is removed', async ({ cgroups, base, addProcess, settle }) => {
       await cgroups.ensure(`${base}/a/b`, {});
       const pid = await addProcess(`${base}/a/b`);

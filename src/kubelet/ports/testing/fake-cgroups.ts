@@ -1,6 +1,6 @@
 import path from 'node:path/posix';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
-import type { CgroupLimits, Cgroups } from '../cgroups.ts';
+import type { CgroupLimits, Cgroups, CgroupValues } from '../cgroups.ts';
 
 type CgroupOperation = 'ensure' | 'update' | 'remove' | 'kill';
 
@@ -12,6 +12,8 @@ export class FakeCgroups implements Cgroups {
   readonly groups = new Map<string, { limits: CgroupLimits; pids: Set<number> }>();
   /** Pids that survive a kill, as processes in uninterruptible sleep do. */
   readonly unkillable = new Set<number>();
+  /** Bytes charged to a group; 0 unless given. */
+  readonly memoryUsage = new Map<string, number>();
   readonly calls: string[] = [];
   readonly #faults: { op: CgroupOperation; name: string; kind: ErrorKind; times: number }[] = [];
 
@@ -62,6 +64,13 @@ export class FakeCgroups implements Cgroups {
     const group = this.groups.get(name);
     if (group === undefined) throw new KubeletError('NotFound', `cgroup ${name} does not exist`);
     group.limits = { ...group.limits, ...withoutUndefined(limits) };
+  }
+
+  async read(name: string): Promise<CgroupValues> {
+    const limits = this.groups.get(name)?.limits;
+    if (limits === undefined) throw new KubeletError('NotFound', `cgroup ${name} does not exist`);
+    const { cpuShares = 1024, cpuQuotaUs = 0, cpuPeriodUs = 100_000, memoryBytes = 0 } = limits;
+    return { cpuShares, cpuQuotaUs: cpuQuotaUs === 0 ? -1 : cpuQuotaUs, cpuPeriodUs, memoryBytes: memoryBytes === 0 ? -1 : memoryBytes, memoryUsageBytes: this.memoryUsage.get(name) ?? 0 };
   }
 
   async remove(name: string): Promise<void> {

@@ -203,6 +203,19 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     return this.#call('updateContainerResources', this.#aboutContainer(id), options, { commit: () => this.node.setResources(this.node.container(id), resources) });
   }
 
+  updateSandboxResources(id: SandboxId, update: { resources: LinuxResources; overhead: LinuxResources }, options?: CallOptions): Promise<void> {
+    return this.#call('updateSandboxResources', this.#aboutSandbox(id), options, {
+      commit: () => {
+        const sandbox = this.node.sandbox(id);
+        sandbox.config = { ...sandbox.config, resources: update.resources, overhead: update.overhead };
+      },
+    });
+  }
+
+  containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined> {
+    return this.#call('containerMemoryBytes', this.#aboutContainer(id), options, { commit: () => this.node.container(id).script.memoryBytes ?? 0 });
+  }
+
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void> {
     return this.#call('reopenContainerLog', this.#aboutContainer(id), options, {
       commit: () => {

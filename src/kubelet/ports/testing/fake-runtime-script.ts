@@ -28,6 +28,8 @@ export interface ContainerScript {
   exitCode?: number;
   /** The exit by itself is an OOM kill (137, reason OOMKilled). */
   oomKilled?: boolean;
+  /** What it says it uses; 0 unless given. */
+  memoryBytes?: number;
   /** Exit code after SIGTERM; 143 unless given. */
   termExitCode?: number;
   /** From SIGTERM to the exit; 5 ms unless given. Longer than the grace period leads to SIGKILL. */
@@ -47,12 +49,12 @@ export type FakeOp =
   | 'version' | 'status' | 'cgroupDriver' | 'updatePodCidr'
   | 'listSandboxes' | 'sandboxStatus' | 'runSandbox' | 'stopSandbox' | 'removeSandbox'
   | 'listContainers' | 'containerStatus' | 'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
-  | 'updateContainerResources' | 'reopenContainerLog' | 'execSync' | 'execUrl' | 'attachUrl' | 'portForwardUrl'
+  | 'updateContainerResources' | 'updateSandboxResources' | 'containerMemoryBytes' | 'reopenContainerLog' | 'execSync' | 'execUrl' | 'attachUrl' | 'portForwardUrl'
   | 'listImages' | 'imageStatus' | 'pullImage' | 'removeImage' | 'imageFsInfo';
 
 export const WRITE_OPS: ReadonlySet<FakeOp> = new Set<FakeOp>([
   'updatePodCidr', 'runSandbox', 'stopSandbox', 'removeSandbox', 'createContainer', 'startContainer', 'stopContainer', 'removeContainer',
-  'updateContainerResources', 'pullImage', 'removeImage',
+  'updateContainerResources', 'updateSandboxResources', 'pullImage', 'removeImage',
 ]);
 
 /** Virtual milliseconds per call; what is not named takes no time (and costs no timer). Measured on containerd 1.6 where it says so. */

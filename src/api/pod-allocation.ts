@@ -1,0 +1,59 @@
+import type { Container } from './core/container.ts';
+import type { Pod } from './core/pod.ts';
+import type { ResourceList, ResourceRequirements } from './core/resource-requirements.ts';
+import type { AnyContainer } from './pod.ts';
+import { compareQuantities } from './quantity.ts';
+
+/** Resources of one pod apart from its spec: what a node has granted it, or what a node has brought about. */
+export interface PodAllocation {
+  readonly containers: Readonly<Record<string, ResourceRequirements>>;
+  readonly pod?: ResourceRequirements;
+}
+
+/** What the spec asks for. Ephemeral containers have no resources. */
+export function allocationOf(pod: Pod): PodAllocation {
+  const containers = Object.fromEntries(resizable(pod).map((container) => [container.name, container.resources ?? {}]));
+  return pod.spec.resources === undefined ? { containers } : { containers, pod: pod.spec.resources };
+}
+
+/** The pod as it was granted (upstream: UpdatePodFromAllocation). The same object when that is what the spec asks for. */
+export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
+  const { spec } = pod;
+  const apply = (containers: readonly Container[] | undefined): Container[] | undefined =>
+    containers?.map((container) => {
+      const granted = allocation.containers[container.name];
+      return granted === undefined || sameRequirements(granted, container.resources) ? container : { ...container, resources: granted };
+    });
+  const containers = apply(spec.containers) ?? [];
+  const initContainers = apply(spec.initContainers);
+  const same = sameRequirements(allocation.pod, spec.resources) && containers.every((one, index) => one === spec.containers[index]) && (initContainers ?? []).every((one, index) => one === spec.initContainers?.[index]);
+  if (same) return pod;
+  const { resources, ...rest } = spec;
+  const podLevel = sameRequirements(allocation.pod, resources) ? resources : allocation.pod;
+  return { ...pod, spec: { ...rest, ...(initContainers === undefined ? {} : { initContainers }), containers, ...(podLevel === undefined ? {} : { resources: podLevel }) } };
+}
+
+/** Init containers first, as a spec lists them. */
+export function resizable(pod: Pod): Container[] {
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+}
+
+/** Equal amounts, however they are written; claims cannot be resized. */
+export function sameRequirements(left: ResourceRequirements | undefined, right: ResourceRequirements | undefined): boolean {
+  return sameList(left?.requests, right?.requests) && sameList(left?.limits, right?.limits);
+}
+
+function sameList(left: ResourceList = {}, right: ResourceList = {}): boolean {
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => right[name] !== undefined && compareQuantities(left[name] ?? '0', right[name]) === 0);
+}
+
+/** A container without its own limit of CPU or memory is limited by the pod's (upstream: kubelet/util GetLimits). */
+export function effectiveLimits(podResources: ResourceRequirements | undefined, container: Pick<AnyContainer, 'resources'>): ResourceList {
+  const limits = { ...container.resources?.limits };
+  for (const name of ['cpu', 'memory'] as const) {
+    const podLimit = podResources?.limits?.[name];
+    if (podLimit !== undefined && compareQuantities(podLimit, '0') > 0 && compareQuantities(limits[name] ?? '0', '0') === 0) limits[name] = podLimit;
+  }
+  return limits;
+}

@@ -1,0 +1,119 @@
+import type { ResourceList, ResourceRequirements } from '../../../api/core/resource-requirements.ts';
+import type { PodAllocation } from '../../../api/pod-allocation.ts';
+import { parseQuantity } from '../../../api/quantity.ts';
+
+/**
+ * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go): JSON within JSON,
+ * with an FNV-32a over the inner text as Go's object dumper shows a string.
+ */
+export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): string {
+  const entries: Record<string, unknown> = {};
+  for (const uid of [...pods.keys()].sort()) {
+    const { containers = {}, pod = undefined } = pods.get(uid) ?? {};
+    entries[uid] = { ContainerResources: Object.fromEntries(sortedEntries(containers).map(([name, own]) => [name, ordered(own)])), PodLevelResources: pod === undefined ? null : ordered(pod) };
+  }
+  // Go leaves out an empty map that may be left out.
+  const data = escapeForGo(JSON.stringify(pods.size === 0 ? {} : { entries }));
+  return escapeForGo(JSON.stringify({ data, checksum: checksumOf(data) }));
+}
+
+/** undefined for what no agent could have written: cut off, of another checksum, of another shape. */
+export function decodeCheckpoint(text: string): Map<string, PodAllocation> | undefined {
+  const outer = parse(text);
+  if (!isRecord(outer) || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data'])) return undefined;
+  const inner = parse(outer['data']);
+  if (!isRecord(inner)) return undefined;
+  const entries = inner['entries'] ?? {};
+  if (!isRecord(entries)) return undefined;
+  const pods = new Map<string, PodAllocation>();
+  for (const [uid, entry] of Object.entries(entries)) {
+    const pod = decodePod(entry);
+    if (pod === undefined) return undefined;
+    pods.set(uid, pod);
+  }
+  return pods;
+}
+
+function decodePod(entry: unknown): PodAllocation | undefined {
+  if (!isRecord(entry)) return undefined;
+  const all = entry['ContainerResources'] ?? {};
+  if (!isRecord(all)) return undefined;
+  const containers: Record<string, ResourceRequirements> = {};
+  for (const [name, value] of Object.entries(all)) {
+    const own = decodeRequirements(value);
+    if (own === undefined) return undefined;
+    containers[name] = own;
+  }
+  const podLevel = entry['PodLevelResources'] ?? undefined;
+  if (podLevel === undefined) return { containers };
+  const pod = decodeRequirements(podLevel);
+  return pod === undefined ? undefined : { containers, pod };
+}
+
+function decodeRequirements(value: unknown): ResourceRequirements | undefined {
+  if (!isRecord(value)) return undefined;
+  const found: ResourceRequirements = {};
+  for (const which of ['limits', 'requests'] as const) {
+    const list = value[which] ?? undefined;
+    if (list === undefined) continue;
+    const amounts = decodeList(list);
+    if (amounts === undefined) return undefined;
+    found[which] = amounts;
+  }
+  return found;
+}
+
+function decodeList(value: unknown): ResourceList | undefined {
+  if (!isRecord(value)) return undefined;
+  const list: ResourceList = {};
+  for (const [name, amount] of Object.entries(value)) {
+    if (typeof amount !== 'string' || !isQuantity(amount)) return undefined;
+    list[name] = amount;
+  }
+  return list;
+}
+
+function isQuantity(text: string): boolean {
+  try {
+    parseQuantity(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Keys in the order in which Go writes them. Claims do not change in place and are kept in the spec only. */
+function ordered({ limits, requests }: ResourceRequirements): ResourceRequirements {
+  return { ...(limits === undefined ? {} : { limits: sortedList(limits) }), ...(requests === undefined ? {} : { requests: sortedList(requests) }) };
+}
+
+function sortedList(list: ResourceList): ResourceList {
+  return Object.fromEntries(sortedEntries(list));
+}
+
+function sortedEntries<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(record).sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+/** Go escapes these in every JSON it writes. */
+function escapeForGo(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function checksumOf(data: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(`(string)${data}`)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Not JSON any more: the caller sets it aside.
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,110 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { isStaticPod, podPriority } from '../../../api/pod.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import { resizable } from '../../../api/pod-allocation.ts';
+import { podQos } from '../../../api/qos.ts';
+import { compareQuantities, quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
+import { podRequests } from '../../../api/resources.ts';
+import { validateResize } from '../../../api/validation/validate-resize.ts';
+import { mayUseSwap, type SwapNode } from '../../model/swap.ts';
+
+/** Facts about the node that decide whether a resize is possible at all. */
+export interface ResizeNode extends SwapNode {
+  allocatable: ResourceList;
+  /** The policies that give containers CPUs or memory of their own. */
+  cpuManagerPolicy: string;
+  memoryManagerPolicy: string;
+}
+
+export interface ResizeFacts {
+  /** As its source wants it. */
+  desired: Pod;
+  /** As the node has granted it. */
+  allocated: Pod;
+  node: ResizeNode;
+  /** Why the pod would not fit beside the others now; undefined when it does. */
+  misfit: (pod: Pod) => { reason: string; message: string } | undefined;
+}
+
+/** `reason` is what refused it: a predicate's word for what is only deferred. */
+export type ResizeDecision = { kind: 'granted' } | { kind: 'deferred' | 'infeasible'; reason: string; message: string };
+
+/**
+ * Whether a running pod may have the resources its source now asks for (upstream: allocation/handlers.go and the admission handlers).
+ * What can never be is infeasible, what does not fit now is deferred. A pod from a file is held to what the API server would have refused.
+ */
+export function decideResize({ desired, allocated, node, misfit }: ResizeFacts): ResizeDecision {
+  const problem = (isStaticPod(desired) ? refusedByApi(desired, allocated, node) : undefined) ?? refusedBySwap(desired, allocated, node) ?? refusedByPinning(desired, allocated, node);
+  if (problem !== undefined) return { kind: 'infeasible', reason: 'Infeasible', message: problem };
+  const other = misfit(desired);
+  if (other === undefined) return { kind: 'granted' };
+  return { kind: other.reason === 'Infeasible' ? 'infeasible' : 'deferred', ...other };
+}
+
+function refusedByApi(desired: Pod, allocated: Pod, node: ResizeNode): string | undefined {
+  const errors = validateResize(allocated, desired);
+  if (errors.length > 0) return errors.map(({ field, message }) => `${field}: ${message}`).join(', ');
+  // Upstream: admission plugin podresize.
+  const requests = podRequests(desired);
+  const over: string[] = [];
+  if (exceeds(requests, node.allocatable, 'cpu')) over.push(`cpu, requested: ${quantityMilliValue(requests['cpu'] ?? '0')}, allocatable: ${quantityMilliValue(node.allocatable['cpu'] ?? '0')}`);
+  if (exceeds(requests, node.allocatable, 'memory')) over.push(`memory, requested: ${quantityValue(requests['memory'] ?? '0')}, allocatable: ${quantityValue(node.allocatable['memory'] ?? '0')}`);
+  return over.length === 0 ? undefined : `node didn't have enough allocatable resources: ${over.join('; ')}`;
+}
+
+function refusedBySwap(desired: Pod, allocated: Pod, node: ResizeNode): string | undefined {
+  for (const container of resizable(desired)) {
+    const before = resizable(allocated).find(({ name }) => name === container.name);
+    if (before === undefined || sameAmount(before, container, 'memory') || restartsFor(before, 'memory')) continue;
+    if (mayUseSwap(desired, container, node) || mayUseSwap(allocated, before, node)) return 'In-place resize of containers with swap is not supported.';
+  }
+  return undefined;
+}
+
+function refusedByPinning(desired: Pod, allocated: Pod, node: ResizeNode): string | undefined {
+  if (podQos(desired) !== 'Guaranteed') return undefined;
+  const changes = (name: 'cpu' | 'memory'): boolean =>
+    resizable(desired).some((container) => {
+      const before = resizable(allocated).find((one) => one.name === container.name);
+      return before !== undefined && !sameAmount(before, container, name);
+    });
+  if (node.cpuManagerPolicy === 'static' && changes('cpu')) return 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"';
+  if (node.memoryManagerPolicy === 'Static' && changes('memory')) return 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"';
+  return undefined;
+}
+
+function restartsFor(container: { resizePolicy?: readonly { resourceName: string; restartPolicy: string }[] }, resource: string): boolean {
+  return container.resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
+}
+
+function sameAmount(left: AnyContainer, right: AnyContainer, name: string): boolean {
+  return compareQuantities(left.resources?.requests?.[name] ?? '0', right.resources?.requests?.[name] ?? '0') === 0;
+}
+
+function exceeds(requests: ResourceList, most: ResourceList, name: string): boolean {
+  return most[name] !== undefined && compareQuantities(requests[name] ?? '0', most[name]) > 0;
+}
+
+/** Whether the pod as a whole asks for more CPU or memory than it has. */
+export function asksForMore(desired: Pod, allocated: Pod): boolean {
+  const [now, before] = [podRequests(desired), podRequests(allocated)];
+  return (['cpu', 'memory'] as const).some((name) => compareQuantities(now[name] ?? '0', before[name] ?? '0') > 0);
+}
+
+export interface PendingResize {
+  desired: Pod;
+  allocated: Pod;
+  /** Wall milliseconds since which it is told as pending; undefined before its first try. */
+  sinceMs: number | undefined;
+}
+
+/** Who is tried first: what asks for no more, then by priority, then guaranteed pods, then who has waited longest. */
+export function rankPending(pending: readonly PendingResize[]): PendingResize[] {
+  const key = ({ desired, allocated, sinceMs }: PendingResize): number[] => [asksForMore(desired, allocated) ? 1 : 0, -podPriority(desired), podQos(desired) === 'Guaranteed' ? 0 : 1, sinceMs ?? Number.MAX_SAFE_INTEGER];
+  return pending.toSorted((left, right) => {
+    const [one, other] = [key(left), key(right)];
+    const at = one.findIndex((value, index) => value !== other[index]);
+    return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
+  });
+}

@@ -1,0 +1,40 @@
+import type { Container } from '../../../api/core/container.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
+import { allocationOf, resizable } from '../../../api/pod-allocation.ts';
+import type { PodAllocation } from '../../../api/pod-allocation.ts';
+import { quantityOf, quantityOfMillis } from '../../../api/quantity.ts';
+import { runsAsAsked } from '../../model/actual-resources.ts';
+import { milliCpuOfQuota, milliCpuOfShares } from '../../model/cpu-units.ts';
+import type { ContainerRuntimeResources, PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { newestContainer } from '../../model/runtime-status.ts';
+
+/**
+ * What a pod must have been granted, when the record of it is lost: what its spec says, except where a running container was made with
+ * something else; then the spec asks for a resize that nobody has granted yet. The runtime does not know memory requests: those count as asked.
+ */
+export function rebuildAllocation(pod: Pod, runtime: PodRuntimeStatus | undefined, actuated: PodAllocation | undefined): PodAllocation {
+  const asked = allocationOf(pod);
+  if (runtime === undefined) return asked;
+  const containers: Record<string, ResourceRequirements> = { ...asked.containers };
+  for (const container of resizable(pod)) {
+    const run = newestContainer(runtime, container.name);
+    if (run?.state !== 'running' || run.resources === undefined || runsAsAsked(pod, container, run.resources)) continue;
+    containers[container.name] = asMade(container, run.resources, actuated?.containers[container.name]);
+  }
+  return { ...asked, containers };
+}
+
+function asMade(container: Container, made: ContainerRuntimeResources, recorded: ResourceRequirements | undefined): ResourceRequirements {
+  const { limits, requests } = container.resources ?? {};
+  const memoryRequest = recorded?.requests?.['memory'] ?? requests?.['memory'];
+  const cpuLimit = milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
+  const own: ResourceRequirements = {};
+  if (requests !== undefined) own.requests = { ...requests, ...(requests['cpu'] === undefined ? {} : { cpu: quantityOfMillis(milliCpuOfShares(made.cpuShares)) }), ...(memoryRequest === undefined ? {} : { memory: memoryRequest }) };
+  if (limits !== undefined) {
+    own.limits = { ...limits };
+    if (limits['cpu'] !== undefined && cpuLimit > 0) own.limits['cpu'] = quantityOfMillis(cpuLimit);
+    if (limits['memory'] !== undefined && made.memoryLimitBytes > 0) own.limits['memory'] = quantityOf(made.memoryLimitBytes, 'BinarySI');
+  }
+  return own;
+}

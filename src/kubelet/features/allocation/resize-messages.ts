@@ -1,0 +1,39 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Container } from '../../../api/core/container.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+
+/** `started`, `completed`, `error`, or the reason for which it is pending. */
+export type ResizeWord = string;
+
+/** The message of a resize event: `Pod resize started: {…}`, with the resources of all containers as Go would print them (upstream: events/resize.go). */
+export function resizeMessage(word: ResizeWord, pod: Pod, more: { generation: number; error?: string }): string {
+  const { initContainers = [], containers } = pod.spec;
+  const summary = {
+    ...(initContainers.length === 0 ? {} : { initContainers: initContainers.map(resourcesOf) }),
+    ...(containers.length === 0 ? {} : { containers: containers.map(resourcesOf) }),
+    generation: more.generation,
+    ...(more.error === undefined || more.error === '' ? {} : { error: more.error }),
+  };
+  const json = JSON.stringify(summary).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return `Pod resize ${word}: ${json}`;
+}
+
+function resourcesOf({ name, resources = {} }: Container): unknown {
+  const { limits, requests, claims } = resources;
+  return {
+    name,
+    resources: {
+      ...(isEmpty(limits) ? {} : { limits: sorted(limits) }),
+      ...(isEmpty(requests) ? {} : { requests: sorted(requests) }),
+      ...(claims === undefined || claims.length === 0 ? {} : { claims }),
+    },
+  };
+}
+
+function isEmpty(list: ResourceList | undefined): boolean {
+  return list === undefined || Object.keys(list).length === 0;
+}
+
+function sorted(list: ResourceList = {}): ResourceList {
+  return Object.fromEntries(Object.entries(list).sort(([left], [right]) => (left < right ? -1 : 1)));
+}

@@ -1,0 +1,34 @@
+import type { Container } from '../../api/core/container.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import type { ResourceList } from '../../api/core/resource-requirements.ts';
+import { effectiveLimits } from '../../api/pod-allocation.ts';
+import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
+import { quotaOfMilliCpu, sharesOfMilliCpu } from './cpu-units.ts';
+import type { ContainerRuntimeResources } from './runtime-status.ts';
+
+/** Whether what the runtime was told of a container's CPU and memory is what this spec leads to. Of memory requests a runtime knows nothing. */
+export function runsAsAsked(pod: Pod, container: Container, made: ContainerRuntimeResources): boolean {
+  const limits = effectiveLimits(pod.spec.resources, container);
+  const requests = container.resources?.requests ?? {};
+  const cpuLimit = milliOf(limits, 'cpu');
+  const shares = sharesOfMilliCpu(requests['cpu'] === undefined ? cpuLimit : milliOf(requests, 'cpu'));
+  const sameQuota = made.cpuPeriod === 0 || made.cpuQuota < 0 || quotaOfMilliCpu(cpuLimit, made.cpuPeriod) === made.cpuQuota;
+  return Math.abs(made.cpuShares - shares) <= weightStep(shares) && sameQuota && bytesOf(limits, 'memory') === made.memoryLimitBytes;
+}
+
+/** A runtime that reads shares back from a cgroup v2 weight tells them only so exactly. */
+function weightStep(shares: number): number {
+  return Math.max(27, Math.ceil(shares / 100));
+}
+
+/** Thousandths of a CPU; 0 for none. */
+export function milliOf(list: ResourceList | undefined, name: string): number {
+  const text = list?.[name];
+  return text === undefined ? 0 : quantityMilliValue(text);
+}
+
+/** 0 for none. */
+export function bytesOf(list: ResourceList | undefined, name: string): number {
+  const text = list?.[name];
+  return text === undefined ? 0 : quantityValue(text);
+}

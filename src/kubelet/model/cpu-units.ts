@@ -1,0 +1,25 @@
+/** CPU as requests and limits name it against what the kernel's scheduler is told (upstream: cm/helpers_linux.go). */
+const minShares = 2;
+const maxShares = 262_144;
+const sharesPerCpu = 1024;
+const minQuotaUs = 1000;
+
+/** CFS shares of thousandths of a CPU. */
+export function sharesOfMilliCpu(milliCpu: number): number {
+  return Math.min(maxShares, Math.max(minShares, Math.floor((milliCpu * sharesPerCpu) / 1000)));
+}
+
+/** CFS quota in microseconds per period; 0 for no limit. */
+export function quotaOfMilliCpu(milliCpu: number, periodUs: number): number {
+  return milliCpu === 0 ? 0 : Math.max(minQuotaUs, Math.floor((milliCpu * periodUs) / 1000));
+}
+
+/** 0 for shares that stand for no request. Rounds up, so that what was asked for comes back. */
+export function milliCpuOfShares(shares: number): number {
+  return shares < minShares ? 0 : Math.ceil((shares * 1000) / sharesPerCpu);
+}
+
+/** 0 for no limit. */
+export function milliCpuOfQuota(quotaUs: number, periodUs: number): number {
+  return quotaUs <= 0 || periodUs <= 0 ? 0 : Math.floor((quotaUs * 1000) / periodUs);
+}

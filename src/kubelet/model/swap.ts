@@ -1,0 +1,24 @@
+import type { Pod } from '../../api/core/pod.ts';
+import { isCriticalPod } from '../../api/pod.ts';
+import type { AnyContainer } from '../../api/pod.ts';
+import { podQos } from '../../api/qos.ts';
+import { quantityValue } from '../../api/quantity.ts';
+
+/** What of the node decides about swap. */
+export interface SwapNode {
+  swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
+  cgroupVersion: 1 | 2;
+  /** The kernel can limit swap per cgroup. */
+  swapControl: boolean;
+}
+
+/**
+ * Whether the container gets any swap (upstream: GetContainerSwapBehavior): only on cgroup v2, in a burstable pod that is not critical,
+ * and with a memory request that is not its limit.
+ */
+export function mayUseSwap(pod: Pod, container: AnyContainer, node: SwapNode): boolean {
+  if (node.swapBehavior !== 'LimitedSwap' || !node.swapControl || node.cgroupVersion !== 2 || isCriticalPod(pod) || podQos(pod) !== 'Burstable') return false;
+  const request = quantityValue(container.resources?.requests?.['memory'] ?? '0');
+  const limit = quantityValue(container.resources?.limits?.['memory'] ?? '0');
+  return request !== limit;
+}
