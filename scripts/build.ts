@@ -1,4 +1,4 @@
-// Bundles the agent into dist/kubelet.js: one file loads in a third of the time and half the memory of the sources.
+// Bundles the agent into dist/kubelet.js, and beside it the child process for its file work: one file loads in a third of the time and half the memory of the sources.
 // usage: node scripts/build.ts [FOLDER]
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const folder = process.argv[2] ?? join(repository, 'dist');
 rmSync(folder, { recursive: true, force: true });
 const result = await build({
   absWorkingDir: repository,
-  entryPoints: { kubelet: 'src/kubelet/cmd/main.ts' },
+  entryPoints: { kubelet: 'src/kubelet/cmd/main.ts', 'linux-file-child': 'src/kubelet/adapters/linux-file-child.ts' },
   outdir: folder,
   bundle: true,
   platform: 'node',

@@ -4,10 +4,14 @@ import { chmod, lchown, lstat, mkdir, open, readdir, readlink, rename, rmdir, st
 import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { KubeletError } from '../../base/errors.ts';
-import type { FileInfo, HostFiles } from '../ports/host-files.ts';
+import { isKind, KubeletError } from '../../base/errors.ts';
+import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome } from '../ports/host-files.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
+import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
+import { fileWork } from './linux-file-work.ts';
 import { watchHostPath } from './linux-files-watch.ts';
+import { giveTreeToGroup } from './linux-group-ownership.ts';
+import { firstRemoteMount } from './linux-remote-mounts.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
 // O_NONBLOCK: a named pipe in a folder of ours must not hold a thread until somebody writes to it.
@@ -17,9 +21,17 @@ const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | const
 const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const CHUNK_BYTES = 64 * 1024;
+/** Trees with more entries are left to a child process: each entry costs this process some 0.1 ms of its one thread. */
+const MOST_REMOVED_HERE = 2000;
+const MOST_GIVEN_HERE = 500;
+/** A child that walks a tree tells of its progress each second. */
+const WORK_SILENCE_MS = 120_000;
 
 /** The host's file system over node:fs. The one place where errno becomes a KubeletError. For paths that may be on a dead mount see GuardedFiles. */
 export class LinuxFiles implements HostFiles {
+  /** Paths whose child is past its deadline and not gone yet: retries must not pile up processes. */
+  readonly #stuck = new Set<string>();
+
   async readText(path: string, limitBytes?: number): Promise<string> {
     return (await this.#read(path, limitBytes)).toString('utf8');
   }
@@ -107,7 +119,23 @@ export class LinuxFiles implements HostFiles {
   }
 
   async removeTree(path: string): Promise<void> {
-    await translated('removeTree', path, () => removeTree(nodePath.normalize(path)));
+    const normalized = nodePath.normalize(path);
+    if ((await removeTree(pooledFdOps, normalized, { budget: MOST_REMOVED_HERE })) === 'done') return;
+    await fileWork({ op: 'removeTree', path: normalized }, { silenceMs: WORK_SILENCE_MS });
+  }
+
+  async giveToGroup(path: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome> {
+    const mayHang = (await firstRemoteMount(path, { followLast: false })) !== undefined;
+    const outcome = mayHang ? 'large' : await giveTreeToGroup(pooledFdOps, path, { ...group, budget: MOST_GIVEN_HERE });
+    if (outcome !== 'large') return outcome;
+    if (this.#stuck.has(path)) throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, { op: 'giveToGroup' });
+    try {
+      const work = { silenceMs: WORK_SILENCE_MS, onExit: () => this.#stuck.delete(path), ...(onProgress === undefined ? {} : { onProgress }) };
+      return (await fileWork({ op: 'giveToGroup', path, ...group }, work)).outcome;
+    } catch (error) {
+      if (isKind(error, 'Timeout')) this.#stuck.add(path);
+      throw error;
+    }
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -143,7 +171,15 @@ export class LinuxFiles implements HostFiles {
   }
 
   async chmod(path: string, mode: number): Promise<void> {
-    await translated('chmod', path, () => chmod(path, mode));
+    await translated('chmod', path, async () => {
+      const fd = await pooledFdOps.open(path, PATH_NOFOLLOW);
+      try {
+        if ((await pooledFdOps.fstat(fd)).isSymbolicLink()) throw new KubeletError('Invalid', `chmod ${path}: is a symbolic link`, { op: 'chmod' });
+        await pooledFdOps.chmod(fdPath(fd), mode);
+      } finally {
+        await pooledFdOps.close(fd);
+      }
+    });
   }
 
   async chown(path: string, uid: number, gid: number): Promise<void> {

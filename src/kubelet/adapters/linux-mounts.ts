@@ -1,15 +1,22 @@
 import { access } from 'node:fs/promises';
 import { release } from 'node:os';
 import nodePath from 'node:path/posix';
-import { KubeletError, type ErrorKind } from '../../base/errors.ts';
-import type { MountOrder, MountPoint, Mounts } from '../ports/mounts.ts';
+import { isKind, KubeletError, type ErrorKind } from '../../base/errors.ts';
+import type { BindBeneathResult, MountOrder, MountPoint, Mounts, SubPathMount } from '../ports/mounts.ts';
+import { bindBeneath } from './linux-bind-beneath.ts';
+import { fromErrno } from './linux-errors.ts';
+import { pooledFdOps } from './linux-fd-ops.ts';
+import { fileWork } from './linux-file-work.ts';
 import { runKillable, type ChildResult } from './linux-killable.ts';
 import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
+import { firstRemoteMount } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {
   /** How long mount(8) or umount(8) may take. */
   timeoutMs?: number;
   run?: typeof runKillable;
+  /** What tells which paths may hang. */
+  remoteMount?: typeof firstRemoteMount;
 }
 
 /** tmpfs knows `noswap` since 6.4 (upstream: pkg/kubelet/util/swap). */
@@ -23,12 +30,14 @@ const NOSWAP_SINCE = [6, 4] as const;
 export class LinuxMounts implements Mounts {
   readonly #timeoutMs: number;
   readonly #runChild: typeof runKillable;
+  readonly #remoteMount: typeof firstRemoteMount;
   readonly #stuck = new Set<string>();
   #noswap = isAtLeast(release(), NOSWAP_SINCE);
 
   constructor(options: LinuxMountsOptions = {}) {
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#runChild = options.run ?? runKillable;
+    this.#remoteMount = options.remoteMount ?? firstRemoteMount;
   }
 
   async mountTmpfs(path: string, options: { sizeBytes?: number; mode?: number; noswap?: boolean }): Promise<void> {
@@ -68,6 +77,31 @@ export class LinuxMounts implements Mounts {
     } catch (error) {
       const missing = helper && error instanceof KubeletError && error.kind !== 'Timeout' && /might need a \/sbin\/mount\.<type> helper program|unknown filesystem type/i.test(error.message);
       if (missing && !(await hasProgram(`mount.${fsType}`))) throw new KubeletError('NotFound', `mount.${fsType} is not installed on this node`, { op: 'mount', cause: error });
+      throw error;
+    }
+  }
+
+  async bindBeneath(mount: SubPathMount): Promise<BindBeneathResult> {
+    const op = `mount a part of ${mount.root} at ${mount.target}`;
+    if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op: 'bindBeneath' });
+    const remote = (await this.#remoteMount(`${mount.root}/${mount.subPath}`, { followLast: true })) ?? (await this.#remoteMount(mount.target, { followLast: false }));
+    if (remote !== undefined) return this.#bindBeneathInChild(mount, op);
+    try {
+      return await bindBeneath(mount, {
+        ops: pooledFdOps,
+        bindDescriptor: (source, target) => this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target], op),
+        unmount: (target) => this.unmount(target),
+      });
+    } catch (error) {
+      throw fromErrno(error, 'bindBeneath', mount.target);
+    }
+  }
+
+  async #bindBeneathInChild(mount: SubPathMount, op: string): Promise<BindBeneathResult> {
+    try {
+      return (await fileWork({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit: () => this.#stuck.delete(op) })).result;
+    } catch (error) {
+      if (isKind(error, 'Timeout')) this.#stuck.add(op);
       throw error;
     }
   }

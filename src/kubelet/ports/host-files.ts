@@ -9,6 +9,20 @@ export interface FileInfo {
   gid: number;
 }
 
+export interface GroupOwnership {
+  gid: number;
+  /** The group may read; else it may write too. */
+  readOnly: boolean;
+}
+
+export interface OwnershipOutcome {
+  /** How many files, directories and links were looked at. */
+  entries: number;
+  /** How many of them could not be changed. */
+  refused: number;
+  firstError?: string;
+}
+
 /**
  * The host's file system, as far as the agent needs it. Every call may hang on a dead mount: callers on a pod's path use
  * `withDeadline` and never hold the loop. Errors: NotFound, AlreadyExists, Conflict (directory not empty, is a mount point),
@@ -28,7 +42,7 @@ export interface HostFiles {
   makeDirectory(path: string, mode: number): Promise<void>;
   /** Removes a file or an empty directory; what is gone is success. */
   remove(path: string): Promise<void>;
-  /** Removes a tree without crossing a mount point or following symlinks; `Unavailable` when something is mounted below. */
+  /** Removes a tree, however deep and wide, without crossing a mount point or following symlinks; `Unavailable` when something is mounted below. */
   removeTree(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   symlink(target: string, path: string): Promise<void>;
@@ -39,9 +53,15 @@ export interface HostFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   /** Names in a directory, sorted; empty for a missing one. */
   list(path: string): Promise<string[]>;
+  /** Not through a symlink in the last component: `Invalid`. */
   chmod(path: string, mode: number): Promise<void>;
   /** Of a symlink itself, not of its target; -1 leaves a number alone. */
   chown(path: string, uid: number, gid: number): Promise<void>;
+  /**
+   * Gives `path` and all below it to a group (modes: `computeGroupMode`), what is inside first. Follows no link and enters no mount; a link changes
+   * its group only. Nothing there is success. However large the tree is, the agent's own thread does little of the work.
+   */
+  giveToGroup(path: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome>;
   /** Compresses a file with gzip into `to`. */
   gzip(from: string, to: string): Promise<void>;
   /**

@@ -2,13 +2,14 @@ import { gzipSync } from 'node:zlib';
 import path from 'node:path/posix';
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
-import type { FileInfo, HostFiles } from '../host-files.ts';
+import { computeGroupMode } from '../../model/group-mode.ts';
+import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome } from '../host-files.ts';
 import { FakeFileTree, hasMountBelow, infoOf, type FakeNode } from './fake-file-tree.ts';
 
 export type FileOperation = Exclude<keyof HostFiles, 'watch'>;
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
-const WRITING: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'remove', 'removeTree', 'rename', 'symlink', 'chmod', 'chown', 'gzip']);
+const WRITING: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'remove', 'removeTree', 'rename', 'symlink', 'chmod', 'chown', 'giveToGroup', 'gzip']);
 const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'symlink', 'gzip']);
 
 interface Rule {
@@ -208,7 +209,9 @@ export class FakeHostFiles implements HostFiles {
 
   async chmod(target: string, mode: number): Promise<void> {
     await this.#enter('chmod', target);
-    this.tree.existing(target, true).mode = mode;
+    const node = this.tree.existing(target, false);
+    if (node.type === 'symlink') throw new KubeletError('Invalid', `chmod ${target}: is a symbolic link`);
+    node.mode = mode;
   }
 
   async chown(target: string, uid: number, gid: number): Promise<void> {
@@ -216,6 +219,14 @@ export class FakeHostFiles implements HostFiles {
     const node = this.tree.existing(target, false);
     if (uid >= 0) node.uid = uid;
     if (gid >= 0) node.gid = gid;
+  }
+
+  async giveToGroup(target: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome> {
+    await this.#enter('giveToGroup', target);
+    const node = this.#findOrNothing(target)?.node;
+    const outcome: OwnershipOutcome = { entries: node === undefined ? 0 : giveNode(node, group), refused: 0 };
+    onProgress?.(outcome.entries);
+    return outcome;
   }
 
   async gzip(from: string, to: string): Promise<void> {
@@ -320,6 +331,15 @@ export class FakeHostFiles implements HostFiles {
 
 export function isAtOrBelow(target: string, base: string): boolean {
   return base === '/' || target === base || target.startsWith(`${base}/`);
+}
+
+/** What is mounted below is another tree. */
+function giveNode(node: FakeNode, group: GroupOwnership): number {
+  let entries = 1;
+  for (const entry of node.entries.values()) if (entry.covers.length === 0) entries += giveNode(entry, group);
+  node.gid = group.gid;
+  if (node.type !== 'symlink') node.mode = computeGroupMode(node.mode, { directory: node.type === 'directory', readOnly: group.readOnly });
+  return entries;
 }
 
 function fault(below: string, message: string): never {

@@ -1,10 +1,11 @@
 import path from 'node:path/posix';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
-import type { MountOrder, MountPoint, Mounts } from '../mounts.ts';
+import type { BindBeneathResult, MountOrder, MountPoint, Mounts, SubPathMount } from '../mounts.ts';
 import { topOf, type FakeNode } from './fake-file-tree.ts';
 import { isAtOrBelow, type FakeHostFiles } from './fake-host-files.ts';
+import { openBeneath } from './fake-open-beneath.ts';
 
-type MountOperation = 'mountTmpfs' | 'bind' | 'mount' | 'unmount';
+type MountOperation = 'mountTmpfs' | 'bind' | 'bindBeneath' | 'mount' | 'unmount';
 export interface FakeMount extends MountPoint {
   options: { sizeBytes?: number; mode?: number; noswap?: boolean; readOnly?: boolean; words?: readonly string[] };
   propagation: 'private' | 'rshared';
@@ -71,6 +72,27 @@ export class FakeMounts implements Mounts {
     await this.#enter('mount', target);
     this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));
     this.mounted.push({ path: path.normalize(target), fsType, source, options: { words: options }, propagation: 'private' });
+  }
+
+  async bindBeneath({ root, subPath, target }: SubPathMount): Promise<BindBeneathResult> {
+    await this.#enter('bindBeneath', target);
+    const { tree } = this.#files;
+    const opened = openBeneath(tree, root, subPath);
+    if (opened.kind === 'refused') return opened;
+    const at = path.normalize(target);
+    while (this.mounted.some((mount) => mount.path === at)) {
+      if (tree.existing(at, false).inode === opened.node.inode) return { kind: 'mounted', reused: true };
+      await this.unmount(at);
+    }
+    await this.#files.makeDirectory(path.dirname(at), 0o750);
+    const isDirectory = opened.node.type === 'directory';
+    const present = (await this.#files.lstat(at))?.type;
+    if (present !== undefined && (present === 'directory') !== isDirectory) await this.#files.remove(at);
+    if (isDirectory) await this.#files.makeDirectory(at, 0o750);
+    else await this.#files.writeFile(at, '', 0o640);
+    this.#cover(at, opened.node);
+    this.mounted.push({ path: at, fsType: 'bind', source: path.join(root, subPath), options: {}, propagation: 'private' });
+    return { kind: 'mounted', reused: false };
   }
 
   async unmount(target: string): Promise<void> {

@@ -31,6 +31,7 @@ export function hostFilesContract(name: string, make: () => Promise<HostFilesUnd
   describe(`HostFiles contract: ${name}`, () => {
     describeContent(contract);
     describeTree(contract);
+    describeGroups(contract);
     describeWatching(contract);
   });
 }
@@ -170,6 +171,35 @@ function describeTree(contract: Contract): void {
     await files.chmod(`${root}/d`, 0o2770);
     assert.equal((await files.lstat(`${root}/d`))?.mode, 0o2770);
     await rejects('NotFound', files.chmod(`${root}/none`, 0o644));
+  });
+}
+
+function describeGroups(contract: Contract): void {
+  contract('a tree given to a group keeps its bits and gets those of the group; links are not followed, in the tree or at its root', async ({ files, root }) => {
+    await files.makeDirectory(`${root}/v/d`, 0o700);
+    await files.writeFile(`${root}/v/d/f`, 'x', 0o4751);
+    await files.writeFile(`${root}/outside`, 'x', 0o600);
+    await files.symlink('../../outside', `${root}/v/d/link`);
+    await files.symlink('v', `${root}/alias`);
+    const seen = async (): Promise<unknown[]> => Promise.all(['v', 'v/d', 'v/d/f', 'v/d/link', 'outside'].map(async (name) => {
+      const info = await files.lstat(`${root}/${name}`);
+      return [info?.gid, info?.type === 'symlink' ? '' : info?.mode.toString(8)];
+    }));
+    await files.chmod(`${root}/v`, 0o755);
+    assert.deepEqual(await files.giveToGroup(`${root}/v`, { gid: 4321, readOnly: false }), { entries: 4, refused: 0 });
+    assert.deepEqual(await seen(), [[4321, '2775'], [4321, '2770'], [4321, '4771'], [4321, ''], [0, '600']]);
+    assert.deepEqual(await files.giveToGroup(`${root}/alias`, { gid: 77, readOnly: true }), { entries: 1, refused: 0 });
+    assert.deepEqual([await seen(), (await files.lstat(`${root}/alias`))?.gid], [[[4321, '2775'], [4321, '2770'], [4321, '4771'], [4321, ''], [0, '600']], 77]);
+    assert.deepEqual(await files.giveToGroup(`${root}/v/d/f`, { gid: 78, readOnly: true }), { entries: 1, refused: 0 });
+    assert.deepEqual(await files.giveToGroup(`${root}/none`, { gid: 1, readOnly: true }), { entries: 0, refused: 0 });
+  });
+  contract('modes and owners of a link’s target are out of reach', async ({ files, root }) => {
+    await files.writeFile(`${root}/f`, 'x', 0o600);
+    await files.symlink('f', `${root}/l`);
+    await rejects('Invalid', files.chmod(`${root}/l`, 0o666));
+    await files.chown(`${root}/l`, 5, 6);
+    const [link, target] = [await files.lstat(`${root}/l`), await files.lstat(`${root}/f`)];
+    assert.deepEqual([link?.uid, link?.gid, target?.uid, target?.gid, target?.mode], [5, 6, 0, 0, 0o600]);
   });
 }
 

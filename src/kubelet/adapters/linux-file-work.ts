@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { KubeletError, type ErrorKind } from '../../base/errors.ts';
+import type { OwnershipOutcome } from '../ports/host-files.ts';
+import type { BindBeneathResult, SubPathMount } from '../ports/mounts.ts';
+import { errnoOf } from './linux-errors.ts';
+
+export type FileRequest =
+  | { op: 'giveToGroup'; path: string; gid: number; readOnly: boolean }
+  | { op: 'removeTree'; path: string }
+  | { op: 'bindBeneath'; mount: SubPathMount };
+
+export type FileAnswer =
+  | { op: 'giveToGroup'; outcome: OwnershipOutcome }
+  | { op: 'removeTree' }
+  | { op: 'bindBeneath'; result: BindBeneathResult }
+  | { op: 'failed'; kind: ErrorKind; message: string };
+
+type AnswerOf<K extends FileRequest['op']> = Extract<FileAnswer, { op: K }>;
+
+export interface FileWorkOptions {
+  /** The child is killed when it has said nothing for this long. */
+  silenceMs: number;
+  onProgress?: (entries: number) => void;
+  /** The child is gone, if need be long after its deadline. */
+  onExit?: () => void;
+}
+
+/** Beside the bundle it is a bundle too. */
+const SCRIPT = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './linux-file-child.ts' : './linux-file-child.js', import.meta.url));
+
+/**
+ * File work in a process of its own: what would hang on a dead mount, and what is so much that the agent's thread has better to do. It costs about
+ * 60 ms and 40 MB while it runs, so that small work on local disks is not given to it. Rejects with `Timeout` when it falls silent; as with
+ * runKillable nobody waits for a process that the kernel does not let die. Its own children are in its process group and are killed with it.
+ */
+export function fileWork<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', SCRIPT, JSON.stringify(request)], { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', UV_THREADPOOL_SIZE: '1' } });
+    const lines = { rest: '', stderr: '', last: undefined as FileAnswer | undefined };
+    const fail = (kind: ErrorKind, message: string): void => reject(new KubeletError(kind, `${request.op}: ${message}`, { op: request.op }));
+    const giveUp = (): void => {
+      killGroup(child.pid);
+      child.unref();
+      child.stdout.destroy();
+      child.stderr.destroy();
+      fail('Timeout', `no answer within ${options.silenceMs} ms`);
+    };
+    let timer = setTimeout(giveUp, options.silenceMs);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, options.silenceMs);
+      const whole = (lines.rest + text).split('\n');
+      lines.rest = whole.pop() ?? '';
+      for (const line of whole) {
+        const said = JSON.parse(line) as FileAnswer | { progress: number };
+        if ('progress' in said) options.onProgress?.(said.progress);
+        else lines.last = said;
+      }
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (lines.stderr.length < STDERR_LIMIT) lines.stderr += text;
+    });
+    child.on('error', (error) => {
+      clearTimeout(timer);
+      options.onExit?.();
+      fail('Unavailable', `no process could be started: ${error.message}`);
+    });
+    child.on('exit', () => options.onExit?.());
+    child.on('close', (exitCode, signal) => {
+      clearTimeout(timer);
+      const { last } = lines;
+      if (last?.op === request.op) resolve(last as AnswerOf<K>);
+      else if (last?.op === 'failed') reject(new KubeletError(last.kind, last.message, { op: request.op }));
+      else fail('Internal', `its process ended without an answer (${signal ?? exitCode}): ${lines.stderr.trim()}`);
+    });
+  });
+}
+
+const STDERR_LIMIT = 16 * 1024;
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (errnoOf(error) !== 'ESRCH') throw error;
+  }
+}
