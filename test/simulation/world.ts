@@ -169,6 +169,7 @@ export class SimulatedNode {
       mounts: mortalPort('mounts', this.mounts, life, gate),
       cgroups: mortalPort('cgroups', this.cgroups, life, gate),
       dial: mortalPort('dial', this.network, life, gate),
+      nodeLoad: () => undefined,
       processes: { run: () => Promise.reject(new Error('no programs here')) },
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },

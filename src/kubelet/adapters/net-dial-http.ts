@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import http from 'node:http';
 import https from 'node:https';
-import { KubeletError } from '../../base/errors.ts';
+import { isKind, KubeletError } from '../../base/errors.ts';
 import { dialError } from './net-dial-errors.ts';
 
 export interface Header {
@@ -9,11 +9,15 @@ export interface Header {
   value: string;
 }
 
+/** Go's words for a deadline that passes once the head is in. */
+export const BODY_TIMEOUT = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
+
 export interface Exchange {
   url: URL;
   method: string;
   headers: readonly Header[];
   verifyTls: boolean;
+  /** What becomes of a body that is too large; `truncate` also bears with one that breaks off. */
   body: { limitBytes: number; whenLarger: 'truncate' | 'fail' };
 }
 
@@ -21,6 +25,8 @@ export interface ExchangeAnswer {
   status: number;
   location: string | undefined;
   body: string;
+  /** Why the body did not come to its end, where that is no reason to reject. */
+  broken?: string;
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -55,21 +61,27 @@ export function exchange(request: Exchange, signal: AbortSignal): Promise<Exchan
       reject(error instanceof KubeletError ? error : dialError(error, where, addressOf(url)));
       outgoing.destroy();
     };
-    const abort = (): void => fail(signal.reason);
+    let breakOff: ((why: string) => void) | undefined;
+    const abort = (): void => {
+      // With the head in, a deadline is the body's, and the body's alone.
+      if (breakOff !== undefined && request.body.whenLarger === 'truncate' && isKind(signal.reason, 'Timeout')) breakOff(BODY_TIMEOUT);
+      else fail(signal.reason);
+    };
     const finish = (answer: ExchangeAnswer): void => {
       signal.removeEventListener('abort', abort);
       resolve(answer);
       outgoing.destroy();
     };
     outgoing.on('error', fail);
-    outgoing.on('response', (incoming) => collect(incoming, request, { finish, fail }));
+    outgoing.on('response', (incoming) => (breakOff = collect(incoming, request, { finish, fail })));
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
     outgoing.end();
   });
 }
 
-function collect(incoming: http.IncomingMessage, request: Exchange, then: { finish: (answer: ExchangeAnswer) => void; fail: (error: unknown) => void }): void {
+/** Returns what ends it early. */
+function collect(incoming: http.IncomingMessage, request: Exchange, then: { finish: (answer: ExchangeAnswer) => void; fail: (error: unknown) => void }): (why: string) => void {
   const { limitBytes, whenLarger } = request.body;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -81,19 +93,30 @@ function collect(incoming: http.IncomingMessage, request: Exchange, then: { fini
     if (whenLarger === 'truncate') then.finish(answer());
     else then.fail(new KubeletError('Invalid', `Get "${request.url.href}": the body is larger than ${limitBytes} bytes`));
   });
-  incoming.on('end', () => (incoming.complete ? then.finish(answer()) : then.fail(new Error('unexpected EOF'))));
-  incoming.on('error', then.fail);
+  const breakOff = (why: string): void => {
+    if (whenLarger === 'truncate') then.finish({ ...answer(), body: '', broken: why });
+    else then.fail(new Error(why));
+  };
+  incoming.on('end', () => (incoming.complete ? then.finish(answer()) : breakOff('unexpected EOF')));
+  incoming.on('error', () => breakOff('unexpected EOF'));
   incoming.on('close', () => {
-    if (!incoming.complete) then.fail(new Error('unexpected EOF'));
+    if (!incoming.complete) breakOff('unexpected EOF');
   });
+  return breakOff;
 }
 
-/** Follows redirects as Go's client does, for as long as `mayFollow` allows; the answer of the last exchange otherwise. */
-export async function exchangeFollowing(first: Exchange, mayFollow: (from: URL, to: URL) => boolean, signal: AbortSignal): Promise<ExchangeAnswer & { refusedRedirect: boolean }> {
+export function isRedirect(status: number): boolean {
+  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
+}
+
+/** Follows redirects as Go's client does, from the first answer where that is in already, for as long as `mayFollow` allows; the answer of the last exchange otherwise. */
+export async function exchangeFollowing(first: Exchange, mayFollow: (from: URL, to: URL) => boolean, signal: AbortSignal, firstAnswer?: ExchangeAnswer): Promise<ExchangeAnswer & { refusedRedirect: boolean }> {
   let request = first;
+  let known = firstAnswer;
   for (let redirects = 0; ; redirects++) {
-    const answer = await exchange(request, signal);
-    if (![301, 302, 303, 307, 308].includes(answer.status)) return { ...answer, refusedRedirect: false };
+    const answer = known ?? (await exchange(request, signal));
+    known = undefined;
+    if (!isRedirect(answer.status)) return { ...answer, refusedRedirect: false };
     const where = `Get "${request.url.href}"`;
     if (answer.location === undefined) throw new KubeletError('Unavailable', `${where}: ${answer.status} response missing Location header`);
     if (!URL.canParse(answer.location, request.url)) throw new KubeletError('Unavailable', `${where}: failed to parse Location header "${answer.location}"`);

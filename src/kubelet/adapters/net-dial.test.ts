@@ -117,13 +117,28 @@ test('redirects without end or without aim fail', async () => {
 });
 
 test('the deadline covers connecting, waiting and the body', async () => {
-  for (const path of ['/never', '/slow-body']) assert.equal((await failure(netDial.httpProbe(request(path, { timeoutMs: 60 }))))[0], 'Timeout');
+  assert.deepEqual(await failure(netDial.httpProbe(request('/never', { timeoutMs: 60 }))), ['Timeout', 'Get "http://127.0.0.1:PORT/never": context deadline exceeded (Client.Timeout exceeded while awaiting headers)']);
   assert.equal((await failure(netDial.httpProbe(request('/', { timeoutMs: 60, scheme: 'https', port: ports.silent }))))[0], 'Timeout');
+});
+
+test('a body that does not come to its end leaves an answer that says so, over TLS too', async () => {
+  for (const target of [{}, { scheme: 'https' as const, port: ports.tls }]) {
+    const broken = async (path: string): Promise<unknown> => {
+      const answer = await netDial.httpProbe(request(path, { timeoutMs: 400, ...target }));
+      return answer.kind === 'answer' ? [answer.status, answer.broken] : answer;
+    };
+    assert.deepEqual(await broken('/slow-body'), [200, 'context deadline exceeded (Client.Timeout or context cancellation while reading body)']);
+    assert.deepEqual(await broken('/cut'), [200, 'unexpected EOF']);
+  }
+});
+
+test('a request may be sent again', async () => {
+  const again = request('/once');
+  for (const round of [1, 2]) assert.deepEqual([round, await netDial.httpProbe(again)], [round, { kind: 'answer', status: 200, body: 'the body' }]);
 });
 
 test('a refused, cut or garbled connection is Unavailable in words people know', async () => {
   assert.deepEqual(await failure(netDial.httpProbe(request('/', { port: ports.closed }))), ['Unavailable', 'Get "http://127.0.0.1:PORT/": dial tcp 127.0.0.1:PORT: connect: connection refused']);
-  assert.equal((await failure(netDial.httpProbe(request('/cut'))))[0], 'Unavailable');
   assert.match((await failure(netDial.httpProbe(request('/', { port: ports.rude }))))[1], /malformed HTTP response/);
   assert.equal((await failure(netDial.httpProbe(request('/', { headers: [{ name: 'X', value: 'a\nb' }] }))))[0], 'Unavailable');
 });
@@ -142,7 +157,7 @@ test('an abort ends a probe at once', async () => {
 
 test('a TCP probe is satisfied by an open port', async () => {
   await netDial.tcpProbe('127.0.0.1', ports.silent, 1_000);
-  assert.deepEqual(await failure(netDial.tcpProbe('127.0.0.1', ports.closed, 1_000)), ['Unavailable', 'probe: dial tcp 127.0.0.1:PORT: connect: connection refused']);
+  assert.deepEqual(await failure(netDial.tcpProbe('127.0.0.1', ports.closed, 1_000)), ['Unavailable', 'dial tcp 127.0.0.1:PORT: connect: connection refused']);
 });
 
 test('a gRPC health check gives the serving status', async () => {

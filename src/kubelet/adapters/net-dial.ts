@@ -1,9 +1,10 @@
 import net from 'node:net';
 import { KubeletError } from '../../base/errors.ts';
 import type { HttpProbeAnswer, HttpProbeRequest, NetDial } from '../ports/net-dial.ts';
-import { dialError } from './net-dial-errors.ts';
+import { connectOnly } from './net-dial-tcp.ts';
 import { grpcHealthCheck } from './net-dial-grpc.ts';
-import { exchangeFollowing, type Header } from './net-dial-http.ts';
+import { exchangeFollowing, isRedirect, type ExchangeAnswer, type Header } from './net-dial-http.ts';
+import { exchangePlain, plainRequest, type PlainRequest } from './net-dial-plain-http.ts';
 
 /** Of an answer to a probe or a hook (upstream: probe/http). */
 const PROBE_BODY_LIMIT_BYTES = 10 * 1024;
@@ -12,15 +13,43 @@ const PROBE_BODY_LIMIT_BYTES = 10 * 1024;
 export const netDial: NetDial = { httpProbe, tcpProbe, grpcProbe, fetch: fetchText };
 
 async function httpProbe(request: HttpProbeRequest, signal?: AbortSignal): Promise<HttpProbeAnswer> {
-  const url = probeUrl(request);
-  const timeoutText = `Get "${url.href}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`;
-  return within({ timeoutMs: request.timeoutMs, timeoutText, signal }, async (inner) => {
+  const { url, plain, timeoutText } = preparedOf(request);
+  const startMs = performance.now();
+  // Nearly all probes are of this kind, and nearly none is redirected.
+  const firstAnswer = plain === undefined ? undefined : await exchangePlain(plain, { timeoutMs: request.timeoutMs, timeoutText }, signal);
+  if (firstAnswer !== undefined && !isRedirect(firstAnswer.status)) return answerOf(firstAnswer);
+  const leftMs = Math.max(1, request.timeoutMs - (performance.now() - startMs));
+  return within({ timeoutMs: leftMs, timeoutText, signal }, async (inner) => {
     const { method = 'GET', headers } = request;
     const first = { url, method, headers, verifyTls: false, body: { limitBytes: PROBE_BODY_LIMIT_BYTES, whenLarger: 'truncate' as const } };
-    const answer = await exchangeFollowing(first, (from, to) => from.hostname === to.hostname, inner);
+    const answer = await exchangeFollowing(first, (from, to) => from.hostname === to.hostname, inner, firstAnswer);
     if (answer.refusedRedirect) return { kind: 'redirect', location: answer.location ?? '', body: answer.body };
-    return { kind: 'answer', status: answer.status, body: answer.body };
+    return answerOf(answer);
   });
+}
+
+function answerOf({ status, body, broken }: ExchangeAnswer): HttpProbeAnswer {
+  return broken === undefined ? { kind: 'answer', status, body } : { kind: 'answer', status, body, broken };
+}
+
+interface Prepared {
+  url: URL;
+  timeoutText: string;
+  /** Undefined for what is not a GET over plain HTTP. */
+  plain: PlainRequest | undefined;
+}
+
+const prepared = new WeakMap<HttpProbeRequest, Prepared>();
+
+function preparedOf(request: HttpProbeRequest): Prepared {
+  const known = prepared.get(request);
+  if (known !== undefined) return known;
+  const url = probeUrl(request);
+  const timeoutText = `Get "${url.href}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`;
+  const plain = request.scheme === 'http' && (request.method ?? 'GET') === 'GET' ? plainRequest(url, request.headers) : undefined;
+  const fresh = { url, timeoutText, plain };
+  prepared.set(request, fresh);
+  return fresh;
 }
 
 /** The path may hold a query; a scheme or host hidden in it is overruled, as upstream's formatURL has it. */
@@ -41,15 +70,7 @@ async function tcpProbe(host: string, port: number, timeoutMs: number, signal?: 
   const address = net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
   // node:net takes an empty host for this machine.
   if (host === '') throw new KubeletError('Invalid', `dial tcp ${address}: missing host`);
-  return within({ timeoutMs, timeoutText: `dial tcp ${address}: i/o timeout`, signal }, (inner) => {
-    const socket = net.connect({ host, port });
-    return new Promise<void>((resolve, reject) => {
-      const abort = (): void => reject(inner.reason as Error);
-      socket.once('connect', resolve);
-      socket.once('error', (error) => reject(dialError(error, 'probe', address)));
-      inner.addEventListener('abort', abort, { once: true });
-    }).finally(() => socket.destroy());
-  });
+  return connectOnly({ host, port, address, timeoutMs }, signal);
 }
 
 async function grpcProbe(host: string, port: number, service: string, timeoutMs: number, signal?: AbortSignal): ReturnType<NetDial['grpcProbe']> {

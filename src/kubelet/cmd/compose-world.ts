@@ -17,6 +17,7 @@ import { linuxProcesses } from '../adapters/linux-processes.ts';
 import { LinuxFiles } from '../adapters/linux-files.ts';
 import { LinuxMounts } from '../adapters/linux-mounts.ts';
 import { readLinuxNode } from '../adapters/linux-node.ts';
+import { readNodeLoad } from '../adapters/linux-node-load.ts';
 import { netDial } from '../adapters/net-dial.ts';
 import { setOwnOomScore } from '../adapters/own-process.ts';
 import { readTerminationMessage } from '../features/container-logs/termination-message.ts';
@@ -60,6 +61,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     mounts: new LinuxMounts(),
     cgroups: await orRefuse('the cgroups of this machine cannot be used', createLinuxCgroups(await cgroupDriver(runtime, config, log))),
     dial: netDial,
+    nodeLoad: () => readNodeLoad(),
     processes: linuxProcesses,
     logFiles: linuxLogFiles,
     disk: { diskUsage },

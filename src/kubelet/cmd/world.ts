@@ -7,6 +7,7 @@ import type { ImageRuntime } from '../ports/images.ts';
 import type { LogFiles } from '../ports/log-files.ts';
 import type { Mounts } from '../ports/mounts.ts';
 import type { NetDial } from '../ports/net-dial.ts';
+import type { ReadNodeLoad } from '../ports/node-load.ts';
 import type { Processes } from '../ports/processes.ts';
 import type { ContainerRuntime, RuntimeEventSource } from '../ports/runtime.ts';
 
@@ -45,6 +46,8 @@ export interface World {
   mounts: Mounts;
   cgroups: Cgroups;
   dial: NetDial;
+  /** How busy the node's processors are. */
+  nodeLoad: ReadNodeLoad;
   processes: Processes;
   logFiles: LogFiles;
   disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };

@@ -11,6 +11,7 @@ import type { Probe } from '../../../api/core/probe.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerState, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { ExecResult } from '../../ports/runtime.ts';
+import type { ReadNodeLoad } from '../../ports/node-load.ts';
 import { answer, FakeNetDial, hang } from '../../ports/testing/fake-net-dial.ts';
 import { ProbeManager } from './probe-manager.ts';
 
@@ -52,7 +53,7 @@ interface Bench {
   see: (id: string, state?: ContainerState, startedAtMs?: number, ips?: string[]) => void;
 }
 
-function bench(options: { clock?: StallingClock } = {}): Bench {
+function bench(options: { clock?: StallingClock; nodeLoad?: ReadNodeLoad } = {}): Bench {
   const clock = options.clock ?? new StallingClock();
   const dial = new FakeNetDial(clock);
   const log = recordingLog();
@@ -73,6 +74,7 @@ function bench(options: { clock?: StallingClock } = {}): Bench {
       },
     },
     dial,
+    nodeLoad: options.nodeLoad,
     hostIp: () => '192.0.2.1',
     onUpdate: ({ containerId: id, type, verdict }) => updates.push(`${id} ${type} ${verdict}`),
     onSnapshotChange: () => saved.push(manager.snapshot().verdicts.map(({ id, verdict }) => `${id} ${verdict}`).join()),
@@ -464,4 +466,67 @@ test('that a container has not passed yet is saved too, so that the next agent d
   made.see('c1');
   await made.clock.advance(60_000);
   assert.deepEqual(made.saved, ['c1 failure']);
+});
+
+// ---- an overloaded node ----
+
+/** Two processors, never idle; `overloaded` says whether anybody waits for one. */
+function loadedNode(clock: StallingClock, node: { overloaded: boolean }): ReadNodeLoad {
+  let [stalledMs, lastMs] = [0, clock.monotonicMs()];
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (node.overloaded) stalledMs += nowMs - lastMs;
+    lastMs = nowMs;
+    return { idleMs: 0, capacityMs: 2 * nowMs, stalledMs, runnable: 9, cores: 2 };
+  };
+}
+
+test('deadlines missed on an overloaded node kill nothing, are said once, and explained for as long as it lasts', async () => {
+  const clock = new StallingClock();
+  const node = { overloaded: true };
+  const made = bench({ clock, nodeLoad: loadedNode(clock, node) });
+  made.dial.listen(WEB, { http: () => hang() });
+  made.manager.addPod(podWith({ livenessProbe: { ...http, failureThreshold: 1, periodSeconds: 2 } }));
+  made.see('c1');
+  await made.clock.advance(60_000);
+  assert.deepEqual([get(made, 'liveness'), made.updates], ['success', []]);
+  assert.ok(made.manager.counters().inconclusive >= 19, String(made.manager.counters().inconclusive));
+  assert.deepEqual(made.events, ['Warning ProbeWarning web: Liveness probe inconclusive: the node is overloaded: all its processors were busy and others waited for them, so the missed deadline is not held against the container']);
+  assert.match(made.manager.standing(uid)[0]?.lastOutput ?? '', /^inconclusive: the node is overloaded/);
+  node.overloaded = false;
+  await made.clock.advance(4_000);
+  assert.deepEqual(made.updates, ['c1 liveness failure']);
+});
+
+test('on an overloaded node an answer is still an answer, and a refused connection still a failure', async () => {
+  const clock = new StallingClock();
+  const made = bench({ clock, nodeLoad: loadedNode(clock, { overloaded: true }) });
+  made.dial.listen(WEB, { http: () => answer(503) });
+  made.manager.addPod(podWith({ livenessProbe: { ...http, failureThreshold: 2, periodSeconds: 1 } }));
+  made.see('c1');
+  await made.clock.advance(1_500);
+  made.dial.close(WEB);
+  await made.clock.advance(1_000);
+  assert.deepEqual(made.updates, ['c1 liveness failure']);
+});
+
+test('a container that may be the load itself is not excused for ever', async () => {
+  const clock = new StallingClock();
+  const made = bench({ clock, nodeLoad: loadedNode(clock, { overloaded: true }) });
+  made.dial.listen(WEB, { http: () => hang() });
+  made.manager.addPod(podWith({ livenessProbe: { ...http, failureThreshold: 1, periodSeconds: 10 } }));
+  made.see('c1');
+  await made.clock.advance(595_000);
+  assert.deepEqual(made.updates, []);
+  await made.clock.advance(40_000);
+  assert.deepEqual(made.updates, ['c1 liveness failure']);
+});
+
+test('an answer whose body breaks off is no verdict, as upstream has it', async () => {
+  const made = bench();
+  made.dial.listen(WEB, { http: () => ({ kind: 'answer', status: 200, body: '', broken: 'unexpected EOF' }) });
+  made.manager.addPod(podWith({ livenessProbe: { ...http, failureThreshold: 1, periodSeconds: 10 } }));
+  made.see('c1');
+  await made.clock.advance(10_000);
+  assert.deepEqual([made.updates, made.events, made.dial.calls.length], [[], ['Warning Unhealthy web: Liveness probe errored and resulted in failure state: unexpected EOF'], 3]);
 });

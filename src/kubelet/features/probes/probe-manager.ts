@@ -7,9 +7,11 @@ import { podUid, type ContainerId, type PodUid } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 import { newestContainer, type ContainerRuntimeStatus, type PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
+import type { ReadNodeLoad } from '../../ports/node-load.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { LagWatch } from './lag-watch.ts';
+import { OverloadWatch } from './overload-watch.ts';
 import { ProbeSchedule } from './probe-schedule.ts';
 import { parseProbeSnapshot, splitVerdictKey, verdictKey, type ProbeSnapshot } from './probe-snapshot.ts';
 import { adoptedState, freshState, hasStarted, probeOf, type ProbeState } from './probe-state.ts';
@@ -36,6 +38,8 @@ export interface ProbeManagerOptions {
   recorder: EventRecorder;
   runtime: Pick<ContainerRuntime, 'execSync'>;
   dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
+  /** How busy the node is; without it no missed deadline is laid to the node. */
+  nodeLoad?: ReadNodeLoad;
   /** The node's address, where pods on the host's network are probed. */
   hostIp: () => string;
   /** A verdict changed. Not called for the verdict a container begins with. */
@@ -54,7 +58,7 @@ export interface ProbeStanding {
   nextTryAtMs?: number;
 }
 
-/** Since the agent started. `inconclusive`: deadlines missed by the agent's own lateness. */
+/** Since the agent started. `inconclusive`: deadlines missed by the agent's own lateness or the node's overload. */
 export type ProbeCounters = Readonly<Record<ProbeOutcome['kind'] | 'inconclusive', number>>;
 
 interface PodProbes {
@@ -99,6 +103,7 @@ export class ProbeManager {
       recorder,
       schedule: this.#schedule,
       lag: new LagWatch(clock),
+      overload: new OverloadWatch(clock, options.nodeLoad ?? (() => undefined)),
       tools: { runtime, dial },
       hasStarted: (worker) => this.#hasStarted(worker),
       onState: (worker, before, after) => this.#onState(worker, before, after),
@@ -251,6 +256,6 @@ export class ProbeManager {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lateLoggedMs < LATE_LOG_PAUSE_MS) return;
     this.#lateLoggedMs = nowMs;
-    this.#options.log.warn('probe deadlines missed by the agent itself; not held against the containers', { type: worker.type, container: worker.container.name, lagMs: Math.round(lagMs), inconclusive: this.#counters.inconclusive });
+    this.#options.log.warn('probe deadlines missed by the agent or the overloaded node; not held against the containers', { type: worker.type, container: worker.container.name, lagMs: Math.round(lagMs), inconclusive: this.#counters.inconclusive });
   }
 }

@@ -8,6 +8,7 @@ import type { ContainerId, PodUid } from '../../model/ids.ts';
 import type { ProbeType } from '../../model/probe-result.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { LagWatch } from './lag-watch.ts';
+import type { LoadMark, OverloadWatch } from './overload-watch.ts';
 import type { Appointment, ProbeSchedule } from './probe-schedule.ts';
 import { nextProbeState, thresholdsOf, type ProbeState, type Thresholds } from './probe-state.ts';
 import { runProbe, type ProbeOutcome, type ProbeTools } from './run-probe.ts';
@@ -21,8 +22,13 @@ const ASSUMED_JITTER_MS = 1_000;
 /** A deadline missed while the agent itself was late by this much, or by this share of the deadline, proves nothing. */
 const LATE_MS = 50;
 const LATE_SHARE = 0.1;
-/** Inconclusive probes in a row that are repeated at once rather than at the next tick. */
+/** Probes in a row that were made inconclusive by the agent's lateness and are repeated at once rather than at the next tick. */
 const INSTANT_REPEATS = 3;
+/**
+ * After so long in which an overloaded node kept every probe of a container inconclusive, its missed deadlines count again: it may be the
+ * container itself that is stuck in a loop and makes the load, and nobody else would end that.
+ */
+const OVERLOAD_PATIENCE_MS = 600_000;
 
 /** The container as the runtime last showed it. */
 export interface SeenContainer {
@@ -39,6 +45,7 @@ export interface WorkerContext {
   random: Random;
   schedule: ProbeSchedule;
   lag: LagWatch;
+  overload: OverloadWatch;
   tools: ProbeTools;
   recorder: EventRecorder;
   /** Whether the container has passed its startup probe, if it has one. */
@@ -47,6 +54,9 @@ export interface WorkerContext {
   onState: (worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState) => void;
   onOutcome: (worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: { durationMs: number; lagMs: number }) => void;
 }
+
+/** Whose lateness it was. */
+type Excuse = 'agent' | 'node';
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
@@ -75,6 +85,8 @@ export class ProbeWorker {
   #tickDueMs = 0;
   #eagerMs = 0;
   #repeats = 0;
+  /** Since when every probe was inconclusive; monotonic. */
+  #inconclusiveSinceMs: number | undefined;
   #stopped = false;
   #failure: { output: string; atMs: number } | undefined;
   #nextTryMs: number | undefined;
@@ -174,6 +186,7 @@ export class ProbeWorker {
     this.#underWay?.abort();
     this.#underWay = undefined;
     this.#repeats = 0;
+    this.#inconclusiveSinceMs = undefined;
   }
 
   #tickAt(dueMs: number, eager: boolean): void {
@@ -186,21 +199,32 @@ export class ProbeWorker {
 
   async #tick(eager: boolean): Promise<void> {
     if (!this.#mayProbe() || this.#state === undefined) return;
-    const { clock, lag, tools } = this.#context;
+    const { clock, lag, overload, tools } = this.#context;
     const underWay = new AbortController();
     this.#underWay = underWay;
     const startMs = clock.monotonicMs();
     const measurement = lag.begin();
+    const load = overload.mark();
     const target = { id: this.#state.id, container: this.container, podIp: this.#podIp };
     const outcome = await runProbe(tools, this.#probe, target, { timeoutMs: this.#thresholds.timeoutMs, signal: underWay.signal });
     const lagMs = measurement.end();
     if (this.#underWay !== underWay) return;
     this.#underWay = undefined;
-    const kind = outcome.kind === 'timeout' && lagMs >= Math.max(LATE_MS, this.#thresholds.timeoutMs * LATE_SHARE) ? 'inconclusive' : outcome.kind;
-    this.#context.onOutcome(this, kind, { durationMs: clock.monotonicMs() - startMs, lagMs });
-    if (kind === 'inconclusive') this.#sayInconclusive(lagMs);
-    else this.#judge(outcome, eager);
-    this.#plan(eager, kind === 'inconclusive');
+    const excuse = outcome.kind === 'timeout' ? this.#excuseOf(lagMs, load) : undefined;
+    this.#context.onOutcome(this, excuse === undefined ? outcome.kind : 'inconclusive', { durationMs: clock.monotonicMs() - startMs, lagMs });
+    if (excuse === undefined) {
+      this.#inconclusiveSinceMs = undefined;
+      this.#judge(outcome, eager);
+    } else this.#sayInconclusive(excuse, lagMs);
+    this.#plan(eager, excuse);
+  }
+
+  /** Whose fault a missed deadline is, where it is not the container's. */
+  #excuseOf(lagMs: number, load: LoadMark): Excuse | undefined {
+    if (lagMs >= Math.max(LATE_MS, this.#thresholds.timeoutMs * LATE_SHARE)) return 'agent';
+    const sinceMs = this.#inconclusiveSinceMs;
+    if (sinceMs !== undefined && this.#context.clock.monotonicMs() - sinceMs > OVERLOAD_PATIENCE_MS) return undefined;
+    return this.#context.overload.wasOverloadedSince(load) ? 'node' : undefined;
   }
 
   #judge(outcome: ProbeOutcome, eager: boolean): void {
@@ -225,20 +249,27 @@ export class ProbeWorker {
       case 'timeout':
         return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe failed: ${outcome.output}`, this.container.name);
       case 'error':
-        return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe errored and resulted in unknown state: ${outcome.output}`, this.container.name);
+        return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe errored and resulted in ${outcome.state} state: ${outcome.output}`, this.container.name);
     }
   }
 
-  #sayInconclusive(lagMs: number): void {
-    const message = `${titles[this.type]} probe inconclusive: the agent itself was late by ${Math.round(lagMs)} ms, so the missed deadline is not held against the container`;
-    this.#context.recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, message, this.container.name);
+  /** Said once, until a probe is conclusive again; `explain` shows it for as long as it lasts. */
+  #sayInconclusive(excuse: Excuse, lagMs: number): void {
+    const { clock, recorder } = this.#context;
+    const why = excuse === 'agent' ? `the agent itself was late by ${Math.round(lagMs)} ms` : 'the node is overloaded: all its processors were busy and others waited for them';
+    const output = `inconclusive: ${why}, so the missed deadline is not held against the container`;
+    this.#failure = { output, atMs: clock.nowMs() };
+    if (this.#inconclusiveSinceMs !== undefined) return;
+    this.#inconclusiveSinceMs = clock.monotonicMs();
+    recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, `${titles[this.type]} probe ${output}`, this.container.name);
   }
 
-  #plan(wasEager: boolean, inconclusive: boolean): void {
+  #plan(wasEager: boolean, excuse: Excuse | undefined): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay !== undefined) return;
     const nowMs = this.#context.clock.monotonicMs();
-    this.#repeats = inconclusive ? this.#repeats + 1 : 0;
-    if (inconclusive && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
+    this.#repeats = excuse === 'agent' ? this.#repeats + 1 : 0;
+    // A node that has too much to do is not asked more often.
+    if (excuse === 'agent' && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
     const { periodMs } = this.#thresholds;
     if (!wasEager) {
       // Eager tries are only for the first period.

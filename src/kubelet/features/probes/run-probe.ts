@@ -1,10 +1,11 @@
 import { Buffer } from 'node:buffer';
-import { errorKind, errorMessage, KubeletError, unreachable } from '../../../base/errors.ts';
+import { errorKind, errorMessage, isKind, KubeletError, unreachable } from '../../../base/errors.ts';
 import type { Container } from '../../../api/core/container.ts';
-import type { Probe } from '../../../api/core/probe.ts';
+import type { HTTPGetAction, Probe } from '../../../api/core/probe.ts';
+import { formatDurationMs } from '../../../api/duration.ts';
 import { httpActionRequest, resolvePort } from '../../model/http-action.ts';
 import type { ContainerId } from '../../model/ids.ts';
-import type { NetDial } from '../../ports/net-dial.ts';
+import type { HttpProbeAnswer, HttpProbeRequest, NetDial } from '../../ports/net-dial.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 
 /** Of what an exec probe prints (upstream: probe/exec). */
@@ -14,9 +15,10 @@ const TRIES = 3;
 
 /**
  * One probe's result. `warning` passes, and is said. `timeout` is a failure, unless the agent itself was late. `error` says that the
- * probe could not be made: it is no verdict on the container. `gone` is an error nobody needs to hear of.
+ * probe could not be made, or not to its end: it is no verdict on the container; `state` is upstream's name for what it amounts to. `gone` is an
+ * error nobody needs to hear of.
  */
-export type ProbeOutcome = { kind: 'success' | 'warning' | 'failure' | 'timeout' | 'error'; output: string } | { kind: 'gone' };
+export type ProbeOutcome = { kind: 'success' | 'warning' | 'failure' | 'timeout'; output: string } | { kind: 'error'; state: 'unknown' | 'failure'; output: string } | { kind: 'gone' };
 
 export interface ProbeTarget {
   id: ContainerId;
@@ -60,7 +62,7 @@ function outcomeOfError(error: unknown): ProbeOutcome {
     case 'Conflict':
     case 'Invalid':
     case 'Internal':
-      return { kind: 'error', output };
+      return { kind: 'error', state: 'unknown', output };
     default:
       return unreachable(kind);
   }
@@ -92,7 +94,7 @@ async function execProbe(runtime: ProbeTools['runtime'], given: readonly string[
   } catch (error) {
     switch (errorKind(error)) {
       case 'Timeout':
-        return { kind: 'timeout', output: `command timed out: "${command.join(' ')}" timed out after ${timeoutMs / 1000}s` };
+        return { kind: 'timeout', output: `command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatDurationMs(timeoutMs)}` };
       case 'NotFound':
         // The container went away meanwhile; its exit is told elsewhere.
         return { kind: 'gone' };
@@ -100,20 +102,36 @@ async function execProbe(runtime: ProbeTools['runtime'], given: readonly string[
         return { kind: 'gone' };
       default:
         // The runtime failed, not the command.
-        return { kind: 'error', output: errorMessage(error) };
+        return { kind: 'error', state: 'unknown', output: errorMessage(error) };
     }
   }
 }
 
-async function httpProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['httpGet']>, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
-  const request = httpActionRequest(action, target.container, { podIp: hostOf(action.host, target), purpose: 'probe' });
-  const answer = await dial.httpProbe({ ...request, timeoutMs }, signal).catch((error: unknown) => {
+/** What is sent is the same at each try, so it is made once: by the action, for the address it was made for. */
+const requests = new WeakMap<HTTPGetAction, { podIp: string; timeoutMs: number; request: HttpProbeRequest }>();
+
+function requestOf(action: HTTPGetAction, target: ProbeTarget, timeoutMs: number): HttpProbeRequest {
+  const known = requests.get(action);
+  if (known !== undefined && known.podIp === target.podIp && known.timeoutMs === timeoutMs) return known.request;
+  const request = { ...httpActionRequest(action, target.container, { podIp: hostOf(action.host, target), purpose: 'probe' }), timeoutMs };
+  requests.set(action, { podIp: target.podIp, timeoutMs, request });
+  return request;
+}
+
+async function httpProbe(dial: ProbeTools['dial'], action: HTTPGetAction, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+  const request = requestOf(action, target, timeoutMs);
+  let answer: HttpProbeAnswer;
+  try {
+    answer = await dial.httpProbe(request, signal);
+  } catch (error) {
     // Plain HTTP where TLS was asked for is the container's fault, so a failure and not an error.
-    if (errorKind(error) === 'Invalid') throw new KubeletError('Unavailable', errorMessage(error), { cause: error });
+    if (isKind(error, 'Invalid')) return { kind: 'failure', output: errorMessage(error) };
     throw error;
-  });
+  }
   if (answer.kind === 'redirect') return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
-  const { status, body } = answer;
+  const { status, body, broken } = answer;
+  // Upstream throws the result away then, whatever the status says.
+  if (broken !== undefined) return { kind: 'error', state: 'failure', output: broken };
   if (status >= 300 && status < 400) return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
   if (status >= 200 && status < 300) return { kind: 'success', output: body };
   return { kind: 'failure', output: `HTTP probe failed with statuscode: ${status}` };

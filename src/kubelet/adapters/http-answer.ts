@@ -1,0 +1,158 @@
+import { Buffer } from 'node:buffer';
+
+/** What was read of an answer so far. `cut`: the connection ended, or the body made no sense, after the head was in. */
+export type AnswerState =
+  | { kind: 'more' }
+  | { kind: 'answer'; status: number; location: string | undefined; body: string }
+  | { kind: 'malformed'; message: string }
+  | { kind: 'cut'; message: string };
+
+const MORE: AnswerState = { kind: 'more' };
+const STATUS_LINE = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
+const MAX_CHUNK_LINE_BYTES = 256;
+const LF = 0x0a;
+
+export interface AnswerLimits {
+  headBytes: number;
+  /** The body is cut off there, and the rest not waited for. */
+  bodyBytes: number;
+}
+
+/**
+ * Reads one HTTP/1 answer to a GET, of which only status, `Location` and the beginning of the body are wanted. Most answers come in one piece;
+ * then nothing is copied. What comes in drips is searched once, not anew with each piece.
+ */
+export class AnswerReader {
+  readonly #limits: AnswerLimits;
+  #bytes: Buffer = Buffer.alloc(0);
+  /** Of `#bytes`, while the head is not complete: up to here there is no end of it. */
+  #searched = 0;
+  #head: { status: number; location: string | undefined; chunked: boolean; length: number | undefined } | undefined;
+  readonly #body: Buffer[] = [];
+  #bodyBytes = 0;
+  /** Left of the chunk under way; undefined between chunks. */
+  #chunkLeft: number | undefined;
+
+  constructor(limits: AnswerLimits) {
+    this.#limits = limits;
+  }
+
+  /** Undefined until status and headers are in: what goes wrong from then on is the body's. */
+  get head(): { status: number; location: string | undefined } | undefined {
+    return this.#head === undefined ? undefined : { status: this.#head.status, location: this.#head.location };
+  }
+
+  /** `bytes` may be reused by the caller afterwards. */
+  push(bytes: Uint8Array): AnswerState {
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
+    const state = this.#head === undefined ? this.#readHead() : this.#readBody();
+    // What is kept must outlive the caller's buffer.
+    if (state.kind === 'more' && this.#bytes.buffer === piece.buffer) this.#bytes = Buffer.from(this.#bytes);
+    return state;
+  }
+
+  /** The other side has closed. */
+  end(): AnswerState {
+    if (this.#head === undefined) return { kind: 'cut', message: 'EOF' };
+    // A body without a length ends with its connection.
+    return this.#head.length === undefined && !this.#head.chunked ? this.#answer() : { kind: 'cut', message: 'unexpected EOF' };
+  }
+
+  #readHead(): AnswerState {
+    for (;;) {
+      const end = this.#findHeadEnd();
+      if (end === undefined) return this.#bytes.length > this.#limits.headBytes ? { kind: 'malformed', message: `net/http: server response headers exceeded ${this.#limits.headBytes} bytes; aborted` } : this.#readBeginning();
+      const text = this.#bytes.toString('latin1', 0, end);
+      this.#bytes = this.#bytes.subarray(end);
+      this.#searched = 0;
+      const firstLine = text.slice(0, text.indexOf('\n')).trimEnd();
+      const status = Number(STATUS_LINE.exec(firstLine)?.[1]);
+      if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
+      // An interim answer: the real one follows.
+      if (status >= 100 && status < 200 && status !== 101) continue;
+      const chunked = /^transfer-encoding:[^\n]*chunked/im.test(text);
+      const length = status === 204 || status === 304 || status === 101 ? 0 : lengthOf(text);
+      this.#head = { status, location: headerOf(text, 'location'), chunked: chunked && length !== 0, length: chunked ? undefined : length };
+      return this.#readBody();
+    }
+  }
+
+  /** What does not begin as HTTP never becomes it, however long one waits. */
+  #readBeginning(): AnswerState {
+    const beginning = this.#bytes.toString('latin1', 0, 5);
+    if ('HTTP/'.startsWith(beginning)) return MORE;
+    const text = this.#bytes.toString('latin1', 0, 80);
+    return { kind: 'malformed', message: malformed(text.split('\n', 1)[0]?.trimEnd() ?? '') };
+  }
+
+  #findHeadEnd(): number | undefined {
+    const bytes = this.#bytes;
+    for (let at = bytes.indexOf(LF, this.#searched); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+      if (bytes[at + 1] === LF) return at + 2;
+      if (bytes[at + 1] === 0x0d && bytes[at + 2] === LF) return at + 3;
+      if (at + 2 >= bytes.length) {
+        this.#searched = at;
+        return undefined;
+      }
+      this.#searched = at + 1;
+    }
+    return undefined;
+  }
+
+  #readBody(): AnswerState {
+    const head = this.#head;
+    if (head?.chunked === true) return this.#readChunks();
+    this.#take(this.#bytes.length);
+    if (head?.length !== undefined && this.#bodyBytes >= head.length) return this.#answer(head.length);
+    return this.#bodyBytes >= this.#limits.bodyBytes ? this.#answer() : MORE;
+  }
+
+  #readChunks(): AnswerState {
+    for (;;) {
+      if (this.#bodyBytes >= this.#limits.bodyBytes) return this.#answer();
+      if (this.#chunkLeft === undefined) {
+        const end = this.#bytes.indexOf(LF);
+        if (end < 0) return this.#bytes.length > MAX_CHUNK_LINE_BYTES ? { kind: 'cut', message: 'malformed chunked encoding' } : MORE;
+        const line = this.#bytes.toString('latin1', 0, end).trim();
+        this.#bytes = this.#bytes.subarray(end + 1);
+        // The line break behind a chunk.
+        if (line === '' && this.#body.length > 0) continue;
+        const size = /^[0-9a-f]{1,8}(?=$|[;\s])/i.exec(line)?.[0];
+        if (size === undefined) return { kind: 'cut', message: 'invalid byte in chunk length' };
+        this.#chunkLeft = parseInt(size, 16);
+        if (this.#chunkLeft === 0) return this.#answer();
+      }
+      if (this.#bytes.length === 0) return MORE;
+      this.#chunkLeft -= this.#take(this.#chunkLeft);
+      if (this.#chunkLeft === 0) this.#chunkLeft = undefined;
+    }
+  }
+
+  #take(limit: number): number {
+    const part = this.#bytes.subarray(0, limit);
+    this.#bytes = this.#bytes.subarray(part.length);
+    if (part.length > 0) this.#body.push(Buffer.from(part));
+    this.#bodyBytes += part.length;
+    return part.length;
+  }
+
+  #answer(length = Infinity): AnswerState {
+    const { status, location } = this.#head ?? { status: 0, location: undefined };
+    const whole = this.#body.length === 1 ? (this.#body[0] as Buffer) : Buffer.concat(this.#body);
+    return { kind: 'answer', status, location, body: whole.toString('utf8', 0, Math.min(whole.length, length, this.#limits.bodyBytes)) };
+  }
+}
+
+const malformed = (line: string): string => `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${JSON.stringify(line)}`;
+
+function lengthOf(head: string): number | undefined {
+  const text = headerOf(head, 'content-length');
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A header's value; undefined where it is not, or empty. */
+function headerOf(head: string, name: string): string | undefined {
+  const found = new RegExp(`^${name}:[ \\t]*([^\\r\\n]*)`, 'im').exec(head)?.[1]?.trim();
+  return found === '' ? undefined : found;
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import type { NodeLoad } from '../ports/node-load.ts';
+
+/** What /proc/stat counts in, in milliseconds: user space always sees 100 of them a second. */
+const TICK_MS = 10;
+
+/** /proc is no disk: it is read in place, because at the moment it is wanted the thread pool may be as starved as everything else. */
+export function readNodeLoad(proc = '/proc'): NodeLoad | undefined {
+  const stat = readIfThere(`${proc}/stat`);
+  return stat === undefined ? undefined : parseNodeLoad(stat, readIfThere(`${proc}/pressure/cpu`));
+}
+
+/** Time that the hypervisor took counts as used: it was not there to be had. */
+export function parseNodeLoad(stat: string, pressure: string | undefined): NodeLoad | undefined {
+  const ticks = /^cpu +([\d ]+)/.exec(stat)?.[1]?.split(' ').map(Number);
+  if (ticks === undefined || ticks.length < 5) return undefined;
+  // user nice system idle iowait irq softirq steal; what follows is contained in the first two.
+  const capacityMs = ticks.slice(0, 8).reduce((sum, each) => sum + each, 0) * TICK_MS;
+  const idleMs = ((ticks[3] ?? 0) + (ticks[4] ?? 0)) * TICK_MS;
+  const stalledUs = pressure === undefined ? undefined : /^some .*total=(\d+)/m.exec(pressure)?.[1];
+  return {
+    idleMs,
+    capacityMs,
+    stalledMs: stalledUs === undefined ? undefined : Number(stalledUs) / 1000,
+    runnable: Number(/^procs_running (\d+)/m.exec(stat)?.[1] ?? 0),
+    cores: stat.match(/^cpu\d+ /gm)?.length ?? 1,
+  };
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // A kernel without pressure information, or a /proc that is hidden.
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { NodeLoad, ReadNodeLoad } from '../../ports/node-load.ts';
+
+/** A reading younger than this stands for the beginning of what begins now. */
+const FRESH_MS = 1_000;
+/** A node is overloaded when somebody waited for a processor for this share of the time, and next to none of them was ever idle. */
+const STALLED_SHARE = 0.8;
+const IDLE_SHARE = 0.05;
+/** Where the kernel does not count stalls: this many runnable tasks for each processor. */
+const QUEUE_PER_CORE = 3;
+/** Counters tick each 10 ms: a shorter time says nothing. */
+const SHORTEST_MS = 200;
+
+export interface LoadMark {
+  atMs: number;
+  load: NodeLoad | undefined;
+}
+
+/**
+ * Whether the node had processors to spare while something was under way. Both are asked: waiting alone also comes from a pod that uses up
+ * its own limit, and busy processors alone are what processors are for.
+ */
+export function isOverloaded(before: LoadMark, after: LoadMark): boolean {
+  const spanMs = after.atMs - before.atMs;
+  if (before.load === undefined || after.load === undefined || spanMs < SHORTEST_MS) return false;
+  const capacityMs = after.load.capacityMs - before.load.capacityMs;
+  if (capacityMs <= 0 || (after.load.idleMs - before.load.idleMs) / capacityMs > IDLE_SHARE) return false;
+  if (before.load.stalledMs === undefined || after.load.stalledMs === undefined) return after.load.runnable >= QUEUE_PER_CORE * after.load.cores;
+  return (after.load.stalledMs - before.load.stalledMs) / spanMs >= STALLED_SHARE;
+}
+
+/** Reads the node's load at most once a second while probes begin, so that for one that misses its deadline it is known how it was before. */
+export class OverloadWatch {
+  readonly #clock: Clock;
+  readonly #read: ReadNodeLoad;
+  #latest: LoadMark | undefined;
+
+  constructor(clock: Clock, read: ReadNodeLoad) {
+    this.#clock = clock;
+    this.#read = read;
+  }
+
+  /** To be called when something begins. */
+  mark(): LoadMark {
+    const atMs = this.#clock.monotonicMs();
+    if (this.#latest === undefined || atMs - this.#latest.atMs >= FRESH_MS) this.#latest = { atMs, load: this.#read() };
+    return this.#latest;
+  }
+
+  wasOverloadedSince(mark: LoadMark): boolean {
+    return isOverloaded(mark, { atMs: this.#clock.monotonicMs(), load: this.#read() });
+  }
+}

@@ -1,0 +1,14 @@
+/** How busy the node's processors have been since it booted. Only differences between two readings mean anything. */
+export interface NodeLoad {
+  /** Of all processors together. */
+  idleMs: number;
+  capacityMs: number;
+  /** Wall time during which at least one task waited for a processor (the kernel's pressure stall information); undefined where the kernel does not count it. */
+  stalledMs: number | undefined;
+  /** Tasks that run or want to, at this moment. */
+  runnable: number;
+  cores: number;
+}
+
+/** Undefined where it cannot be read. Costs some 50 µs and never blocks. */
+export type ReadNodeLoad = () => NodeLoad | undefined;
