@@ -6,6 +6,7 @@ import { restartsAfterExit, shouldBeStarted, shouldRestartAllContainers } from '
 import { isGivenUp } from '../features/pod-runtime/compute-pod-actions.ts';
 import { computeSandboxDecision } from '../features/pod-runtime/sandbox-changed.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
+import type { UserNamespaces } from '../features/user-namespaces/user-namespaces.ts';
 import { PodWorkers } from '../features/pod-workers/pod-workers.ts';
 import type { RestartRules } from '../features/status/interfaces.ts';
 import { Housekeeping } from '../loop/housekeeping.ts';
@@ -17,6 +18,7 @@ import { podUid, type PodUid } from '../model/ids.ts';
 import type { Actors, FeatureContext, Links } from './compose-features.ts';
 import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
 import { composeContainerGc } from './compose-logs.ts';
+import { composeUserNamespaces } from './compose-user-namespaces.ts';
 
 /** What drives the features, and what is known of each pod as a whole. */
 export interface LoopParts {
@@ -27,11 +29,12 @@ export interface LoopParts {
   explain: ExplainStore;
   loop: SyncLoop;
   containerGc: ContainerGc;
+  userNamespaces: UserNamespaces;
   /** Calls `listener` with each pod of which nothing is left; returns the function that ends it. */
   onPodGone(listener: (pod: Pod) => void): () => void;
 }
 
-type LoopContext = FeatureContext & { actors: Actors };
+export type LoopContext = FeatureContext & { actors: Actors };
 
 const HOUSEKEEPING_PERIOD_MS = 30_000;
 
@@ -61,9 +64,10 @@ export function composeLoop(context: LoopContext): LoopParts {
   const gone = new Set<(pod: Pod) => void>();
   const tellGone = (pod: Pod): void => gone.forEach((listener) => listener(pod));
   const containerGc = composeContainerGc(context, { workers: () => workers, sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits() });
-  const syncer = composeSyncer(context, { status, explain, containerGc, tellGone });
+  const userNamespaces = composeUserNamespaces(context);
+  const syncer = composeSyncer(context, { status, explain, containerGc, userNamespaces, tellGone });
   const workers: PodWorkers = new PodWorkers({ syncer, clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
-  const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc });
+  const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc, userNamespaces });
   const loop: SyncLoop = composeSyncLoop(context, { workers, status, housekeeping });
   Object.assign(links, {
     post: (input) => loop.post(input),
@@ -78,7 +82,7 @@ export function composeLoop(context: LoopContext): LoopParts {
     gone.add(listener);
     return () => void gone.delete(listener);
   };
-  return { podConfig, sources, workers, status, explain, loop, containerGc, onPodGone };
+  return { podConfig, sources, workers, status, explain, loop, containerGc, userNamespaces, onPodGone };
 }
 
 function composeStatus({ world, records, knowledge, actors }: LoopContext, workers: () => PodWorkers): StatusUpdater {
@@ -122,15 +126,19 @@ function composeExplain({ records, knowledge, world, actors }: LoopContext, { wo
   });
 }
 
-function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'status' | 'explain' | 'containerGc'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
+function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'status' | 'explain' | 'containerGc' | 'userNamespaces'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
   const { world, records, knowledge, actors } = context;
-  const { status, explain, containerGc, tellGone } = loop;
+  const { status, explain, containerGc, userNamespaces, tellGone } = loop;
   return new KubeletPodSyncer({
     runtime: actors.podRuntime,
     cache: knowledge.cache,
     readRuntime: (uid) => actors.pleg.refresh(uid),
     volumes: actors.volumes,
     cgroups: actors.cgroups,
+    userNamespaces: {
+      ensure: async (pod) => userNamespaces.ensure(pod, pod.spec.hostUsers === false ? await actors.podRuntime.runtimeHandlerOf(pod) : ''),
+      release: (uid) => userNamespaces.release(uid),
+    },
     probes: actors.probes,
     status,
     explain,
@@ -156,7 +164,7 @@ async function collectPod({ knowledge, actors }: LoopContext, containerGc: Conta
   actors.podRuntime.forgetPod(uid, status);
 }
 
-function composeHousekeeping(context: LoopContext, { workers, podConfig, containerGc }: Pick<LoopParts, 'workers' | 'podConfig' | 'containerGc'>): Housekeeping {
+function composeHousekeeping(context: LoopContext, { workers, podConfig, containerGc, userNamespaces }: Pick<LoopParts, 'workers' | 'podConfig' | 'containerGc' | 'userNamespaces'>): Housekeeping {
   const { world, records, knowledge, actors } = context;
   return new Housekeeping({
     workers,
@@ -167,6 +175,7 @@ function composeHousekeeping(context: LoopContext, { workers, podConfig, contain
       probes: (known) => actors.probes.cleanUpPods(known),
       volumes: (known) => actors.volumes.cleanupOrphans(known),
       cgroups: (known) => actors.cgroups.cleanupOrphans(known),
+      userNamespaces: (known) => userNamespaces.cleanupOrphans(known),
       statuses: (known) => records.statuses.forgetRestored(known),
       timelines: (known) => records.timeline.retireUnknown(known),
     },

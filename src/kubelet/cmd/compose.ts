@@ -38,7 +38,7 @@ type Startable = Omit<Kubelet, 'start' | 'stop'>;
  * Nothing here waits for the runtime for ever: the loop holds its inputs until it is up.
  */
 async function startKubelet(parts: Startable): Promise<void> {
-  const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation } = parts;
+  const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation, userNamespaces } = parts;
   cache.onChange(({ uid, after }) => {
     if (after !== undefined) probes.noteStatus(after);
     status.refresh(uid);
@@ -48,7 +48,7 @@ async function startKubelet(parts: Startable): Promise<void> {
     const uids = store.podsUsing(kind, namespace, name).map((pod) => podUid(pod.metadata.uid));
     if (uids.length > 0) loop.post({ kind: 'sync', uids });
   });
-  await Promise.all([cgroups.start(), volumes.reconstruct()]);
+  await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
   pleg.start();
   monitor.start();
   inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));

@@ -43,6 +43,7 @@ function harness() {
     cache: { getOrEmpty: () => world.cached, isRead: () => world.isRead, isSure: () => world.isSure },
     readRuntime: async () => (world.isSure ? world.left : world.read()),
     volumes: { ensure: async () => (calls.push('ensure volumes'), new Map()), podEnds: () => undefined, tearDown: async () => void calls.push('tear down') },
+    userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
     cgroups: { ensurePodCgroup: async () => ({ cgroupParent: '', existed: world.existed }), removePodCgroup: async () => void calls.push('remove cgroup') },
     probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
     status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), deadlineInMs: () => world.deadlineInMs },
@@ -205,9 +206,9 @@ describe('cleaning up after a pod', () => {
   it('takes volumes and cgroup apart, and what is left in the runtime only when nothing is to stay', async () => {
     const { syncer, calls } = harness();
     await syncer.syncTerminatedPod({ pod: buildPod(), all: false, signal });
-    assert.deepEqual(calls, ['tear down', 'remove cgroup']);
+    assert.deepEqual(calls, ['tear down', 'remove cgroup', 'release ids']);
     await syncer.syncTerminatedPod({ pod: buildPod(), all: true, signal });
-    assert.deepEqual(calls.slice(2), ['tear down', 'remove cgroup', 'collect']);
+    assert.deepEqual(calls.slice(3), ['tear down', 'remove cgroup', 'release ids', 'collect']);
   });
 
   it('forgets a pod that is gone at once, and keeps what is known of one that is not', () => {

@@ -8,6 +8,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
 import type { KillOutcome, KillPodRequest } from '../features/pod-runtime/kill-pod.ts';
+import type { PodPlacement } from '../features/pod-runtime/node-facts.ts';
 import type { SyncFailure, SyncOutcome, SyncPodRequest } from '../features/pod-runtime/sync-run.ts';
 import type { PodSyncer, SyncResult } from '../features/pod-workers/pod-workers.ts';
 import type { Termination, TerminatingSubject } from '../features/pod-workers/worker-state.ts';
@@ -15,6 +16,7 @@ import { podUid, type PodUid } from '../model/ids.ts';
 import type { PodVolumes } from '../model/pod-volumes.ts';
 import { isAnythingRunning, type PodRuntimeStatus } from '../model/runtime-status.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
+import type { NamespaceOptions } from '../ports/runtime.ts';
 import type { StatusUpdater } from './status-updater.ts';
 
 /** The features a pass over a pod needs, each by what is needed of it. */
@@ -31,6 +33,7 @@ export interface PodSyncerParts {
   readRuntime: (uid: PodUid) => Promise<PodRuntimeStatus | undefined>;
   volumes: { ensure(pod: Pod, signal: AbortSignal): Promise<PodVolumes>; podEnds(uid: PodUid): void; tearDown(uid: PodUid): Promise<void> };
   cgroups: { ensurePodCgroup(pod: Pod): Promise<{ cgroupParent: string; existed: boolean }>; removePodCgroup(uid: PodUid): Promise<void> };
+  userNamespaces: { ensure(pod: Pod): Promise<NamespaceOptions['userns']>; release(uid: PodUid): Promise<void> };
   probes: { stopLivenessAndStartup(uid: PodUid): void; removePod(uid: PodUid): void };
   status: Pick<StatusUpdater, 'refresh' | 'deadlineInMs'>;
   explain: { setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: readonly { container: string; untilMs: number; why: string }[] }): void };
@@ -62,7 +65,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Order as upstream's SyncPod; but volumes, images and the sandbox are made side by side, by pod-runtime. */
   async syncPod({ pod, signal }: { pod: Pod; signal: AbortSignal }): Promise<SyncResult> {
-    const { status, explain, networkError, cgroups, volumes, runtime, cache, recorder } = this.#parts;
+    const { status, explain, networkError, volumes, runtime, cache, recorder } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     if (!cache.isRead(uid)) throw new KubeletError('Unavailable', 'the runtime has not told yet what runs of this pod', { op: 'read pod' });
     if (!cache.isSure(uid)) await this.#parts.readRuntime(uid);
@@ -80,7 +83,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const outcome = await runtime.syncPod({
       pod,
       status: cache.getOrEmpty(nameOf(pod)),
-      placement: lazily(() => cgroups.ensurePodCgroup(pod)),
+      placement: lazily(() => this.#place(pod)),
       volumes: () => volumes.ensure(pod, signal),
       signal,
     });
@@ -88,6 +91,13 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#followObjects(pod, signal);
     // The pass may have outlived the pod's deadline, of which no event tells.
     return { terminal: isTerminal(status.refresh(uid)), retryInMs: this.#retryInMs(pod, outcome), failed: outcome.failures.some((failure) => failure.retryAtMs === undefined) };
+  }
+
+  /** What the pod is given before anything of it is made. */
+  async #place(pod: Pod): Promise<PodPlacement> {
+    const { cgroups, userNamespaces } = this.#parts;
+    const [{ cgroupParent }, userns] = await Promise.all([cgroups.ensurePodCgroup(pod), userNamespaces.ensure(pod)]);
+    return { cgroupParent, userns };
   }
 
   async syncTerminatingPod(work: { subject: TerminatingSubject; termination: Termination; signal: AbortSignal }): Promise<void> {
@@ -111,11 +121,12 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod({ pod, all }: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void> {
-    const { status, volumes, cgroups, explain, collect } = this.#parts;
+    const { status, volumes, cgroups, userNamespaces, explain, collect } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     status.refresh(uid);
     await volumes.tearDown(uid);
     await cgroups.removePodCgroup(uid);
+    await userNamespaces.release(uid);
     if (all) await collect(uid);
     explain.setOutcome(uid, { failures: [], waits: [] });
   }

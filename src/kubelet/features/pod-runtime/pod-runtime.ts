@@ -78,6 +78,11 @@ export class PodRuntime {
     return this.#killer.killPod({ ...request, status: normaliseStatus(request.status) });
   }
 
+  /** The handler of the pod's RuntimeClass, '' for none. Rejects with `NotFound` for a class that does not exist. */
+  async runtimeHandlerOf(pod: Pod): Promise<string> {
+    return this.#deps.handlers.lookup(pod.spec.runtimeClassName);
+  }
+
   /** What a pass would do now, and what would wait. Does nothing. */
   plan(pod: Pod, status: PodRuntimeStatus): { steps: readonly Step[]; waits: readonly Wait[] } {
     const { steps, waits } = computePodActions(this.#facts(pod, normaliseStatus(status)));

@@ -1,0 +1,76 @@
+import { KubeletError } from '../../../base/errors.ts';
+
+/** Ids of the host from `firstId` on, `length` of them: one for each user, and one for each group, of a pod. */
+export interface IdRange {
+  readonly hostId: number;
+  readonly length: number;
+}
+
+/** The ids that may be given out, in pieces of `idsPerPod`. */
+export interface IdPool {
+  readonly firstId: number;
+  readonly pieces: number;
+  readonly idsPerPod: number;
+}
+
+const unit = 65_536;
+const allIds = 2 ** 32;
+
+/** Without ids assigned by the operator all are used but the first piece, where the host's own users are (upstream: kubelet_pods.go getKubeletMappings). */
+export function defaultIds(idsPerPod: number): IdRange {
+  return { hostId: idsPerPod, length: allIds - idsPerPod };
+}
+
+/** Upstream: userns_manager.go MakeUserNsManager. Throws `Invalid`, and the agent does not start. */
+export function computeIdPool({ idsPerPod, maxPods, ids }: { idsPerPod: number; maxPods: number; ids: IdRange }): IdPool {
+  const refuse = (why: string): never => {
+    throw new KubeletError('Invalid', `create user namespace manager: ${why}`, { op: 'prepare user namespaces' });
+  };
+  if (idsPerPod % unit !== 0) refuse(`kubelet user namespace length ${idsPerPod} is not a multiple of ${unit}`);
+  if (ids.hostId % idsPerPod !== 0) refuse(`kubelet user assigned ID ${ids.hostId} is not a multiple of ${idsPerPod}`);
+  // Id 0 of the host given to a pod would be no protection at all.
+  if (ids.hostId < idsPerPod) refuse(`kubelet user assigned ID ${ids.hostId} must be greater or equal to ${idsPerPod}`);
+  if (ids.length % idsPerPod !== 0) refuse(`kubelet user assigned IDs length ${ids.length} is not a multiple of ${idsPerPod}`);
+  const pieces = ids.length / idsPerPod;
+  if (pieces < maxPods) refuse(`kubelet user assigned IDs are not enough to support ${maxPods} pods`);
+  return { firstId: ids.hostId, pieces, idsPerPod };
+}
+
+/** What `getsubids` prints: one line, `0: kubelet 65536 2147483648`. Throws `Invalid`. */
+export function parseSubIds(output: string): IdRange {
+  const refuse = (why: string): never => {
+    throw new KubeletError('Invalid', why, { op: 'getsubids' });
+  };
+  const lines = output.replace(/^\n+|\n+$/g, '').split('\n');
+  if (lines.length !== 1) refuse(`error parsing line ${JSON.stringify(output)}: it must contain only one line`);
+  const parts = (lines[0] ?? '').split(/\s+/).filter((part) => part !== '');
+  if (parts.length !== 4) refuse(`invalid line ${JSON.stringify(output)}`);
+  const [hostId = 0, length = 0] = parts.slice(2).map((part) => (/^\d+$/.test(part) && Number(part) < allIds ? Number(part) : refuse(`error parsing line ${JSON.stringify(output)}: ${JSON.stringify(part)} is no id`)));
+  return { hostId, length };
+}
+
+export function overlap(left: IdRange, right: IdRange): boolean {
+  return left.hostId < right.hostId + right.length && right.hostId < left.hostId + left.length;
+}
+
+/** Whether the range is one piece of the pool. */
+export function isPieceOf(pool: IdPool, { hostId, length }: IdRange): boolean {
+  const piece = (hostId - pool.firstId) / pool.idsPerPod;
+  return length === pool.idsPerPod && Number.isInteger(piece) && piece >= 0 && piece < pool.pieces;
+}
+
+/** The first free piece from a random one on, so that ids of a pod that is gone are not those of the very next; undefined when all are taken. */
+export function selectRange(pool: IdPool, taken: readonly IdRange[], random: number): IdRange | undefined {
+  const start = Math.floor(random * pool.pieces);
+  // Among more candidates than there are obstacles one is free, so the search is as short as the list of the taken.
+  const candidates = Math.min(pool.pieces, piecesUnder(pool, taken) + 1);
+  for (let step = 0; step < candidates; step++) {
+    const range = { hostId: pool.firstId + ((start + step) % pool.pieces) * pool.idsPerPod, length: pool.idsPerPod };
+    if (!taken.some((other) => overlap(range, other))) return range;
+  }
+  return undefined;
+}
+
+function piecesUnder(pool: IdPool, taken: readonly IdRange[]): number {
+  return taken.reduce((sum, { length }) => sum + Math.ceil(length / pool.idsPerPod) + 1, 0);
+}

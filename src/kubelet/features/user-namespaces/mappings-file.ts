@@ -1,0 +1,54 @@
+/** The file `pods/<uid>/userns`, as upstream's kubelet writes and reads it: either agent can follow the other on a node. */
+import { KubeletError } from '../../../base/errors.ts';
+import type { IdRange } from './id-pool.ts';
+
+export const mappingsFileName = 'userns';
+
+export function encodeMappings({ hostId, length }: IdRange): string {
+  const mappings = [{ hostId, containerId: 0, length }];
+  return JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
+}
+
+/** Throws `Invalid` with what upstream says of such a file (userns_manager.go parseUserNsFileAndRecord). */
+export function parseMappings(text: string): IdRange {
+  const { uidMappings: uids, gidMappings: gids } = fieldsOf(text);
+  if (uids.length !== 1) refuse('invalid user namespace configuration: no more than one mapping allowed.');
+  if (gids.length !== uids.length) refuse('invalid user namespace configuration: GID and UID mappings should be identical.');
+  const [uid] = uids;
+  const [gid] = gids;
+  if (uid === undefined || gid === undefined || uid.hostId !== gid.hostId || uid.containerId !== gid.containerId || uid.length !== gid.length) return refuse('invalid user namespace configuration: GID and UID mapping should be identical');
+  if (uid.containerId !== 0) refuse('invalid user namespace configuration: UID 0 must be mapped');
+  return { hostId: uid.hostId, length: uid.length };
+}
+
+interface Mapping {
+  hostId: number;
+  containerId: number;
+  length: number;
+}
+
+function fieldsOf(text: string): { uidMappings: Mapping[]; gidMappings: Mapping[] } {
+  try {
+    const { uidMappings, gidMappings } = JSON.parse(text) as { uidMappings?: unknown; gidMappings?: unknown };
+    return { uidMappings: mappingsOf(uidMappings), gidMappings: mappingsOf(gidMappings) };
+  } catch (error) {
+    throw new KubeletError('Invalid', `invalid user namespace mappings file: ${error instanceof Error ? error.message : String(error)}`, { op: 'read user namespace' });
+  }
+}
+
+function mappingsOf(value: unknown): Mapping[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Error('mappings are no list');
+  return value.map((item: Readonly<Record<string, unknown>> | null) => {
+    const id = (name: string): number => {
+      const number = item?.[name] ?? 0;
+      if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number >= 2 ** 32) throw new Error(`${name} is no id`);
+      return number;
+    };
+    return { hostId: id('hostId'), containerId: id('containerId'), length: id('length') };
+  });
+}
+
+function refuse(why: string): never {
+  throw new KubeletError('Invalid', why, { op: 'read user namespace' });
+}

@@ -1,0 +1,55 @@
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { IdRange } from './id-pool.ts';
+import { parseSubIds } from './id-pool.ts';
+
+const user = 'kubelet';
+const limits = { timeoutMs: 10_000, outputLimitBytes: 64 * 1024 };
+
+/**
+ * The ids the operator assigned to the user `kubelet`; undefined when there is no such user, or no tool to ask (upstream: getKubeletMappings).
+ * A user that exists and has no answer is an error: the source of subordinate ids may be remote, and away.
+ */
+export async function assignedIds({ files, processes }: { files: Pick<HostFiles, 'readText'>; processes: Processes }): Promise<IdRange | undefined> {
+  if (!(await userExists(files, processes))) return undefined;
+  const uids = await getsubids(processes, [user], 'uids');
+  if (uids === undefined) return undefined;
+  const gids = await getsubids(processes, ['-g', user], 'gids');
+  if (uids !== gids) throw failed(`mismatched subuids and subgids for user ${JSON.stringify(user)}`);
+  try {
+    return parseSubIds(uids);
+  } catch (error) {
+    throw failed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The file first, so that nothing is run on most nodes; then all other sources the system knows users from. */
+async function userExists(files: Pick<HostFiles, 'readText'>, processes: Processes): Promise<boolean> {
+  try {
+    if ((await files.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${user}:`))) return true;
+  } catch (error) {
+    if (!isKind(error, 'NotFound')) throw error;
+  }
+  try {
+    return (await processes.run('getent', ['passwd', user], limits)).exitCode === 0;
+  } catch (error) {
+    if (isKind(error, 'NotFound')) return false;
+    throw error;
+  }
+}
+
+async function getsubids(processes: Processes, args: readonly string[], what: 'uids' | 'gids'): Promise<string | undefined> {
+  try {
+    const { exitCode, stdout } = await processes.run('getsubids', args, limits);
+    if (exitCode === 0) return stdout;
+    throw failed(`error retrieving additional ${what} for user ${JSON.stringify(user)}: exit status ${exitCode}`);
+  } catch (error) {
+    if (isKind(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+function failed(why: string): KubeletError {
+  return new KubeletError('Invalid', `create user namespace manager: kubelet mappings: ${why}`, { op: 'getsubids' });
+}

@@ -1,0 +1,154 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { NamespaceOptions } from '../../ports/runtime.ts';
+import type { IdPool, IdRange } from './id-pool.ts';
+import { computeIdPool, defaultIds, isPieceOf, overlap, selectRange } from './id-pool.ts';
+import { encodeMappings, mappingsFileName, parseMappings } from './mappings-file.ts';
+import { assignedIds } from './sub-ids.ts';
+
+export interface UserNamespacesOptions {
+  rootDir: string;
+  idsPerPod: number;
+  maxPods: number;
+  files: HostFiles;
+  processes: Processes;
+  random: Random;
+  log: Logger;
+  /** Of the runtime, by name; empty for one from before handlers were told of. */
+  handlers: () => ReadonlyMap<string, { userNamespaces: boolean }>;
+  /** What runs, as far as is known. */
+  runtimePods: () => Iterable<PodRuntimeStatus>;
+}
+
+/**
+ * Gives each pod with `hostUsers: false` ids of the host of its own (upstream: pkg/kubelet/userns).
+ * 1. No two pods are given ids that overlap.
+ * 2. The ids are on disk before a sandbox is made with them, and are the same for as long as it lives, across restarts of the agent.
+ * 3. A sandbox that runs decides which ids its pod has: a file that is lost or damaged costs nothing (upstream does not start then).
+ */
+export class UserNamespaces {
+  readonly #options: UserNamespacesOptions;
+  readonly #held = new Map<PodUid, IdRange>();
+  readonly #pending = new Map<PodUid, Promise<IdRange>>();
+  #pool: IdPool | undefined;
+
+  constructor(options: UserNamespacesOptions) {
+    this.#options = options;
+  }
+
+  /** Before the first pass. Rejects with `Invalid` when the ids assigned to this node cannot be used. */
+  async start(): Promise<void> {
+    const { idsPerPod, maxPods } = this.#options;
+    this.#pool = computeIdPool({ idsPerPod, maxPods, ids: (await assignedIds(this.#options)) ?? defaultIds(idsPerPod) });
+    const uids = (await this.#options.files.list(`${this.#options.rootDir}/pods`)).map(podUid);
+    await Promise.all(uids.map(async (uid) => this.#hold(uid, await this.#read(uid))));
+  }
+
+  /** CRI's user namespace of the pod. Rejects with the message users see: `Invalid` when the handler cannot, `Unavailable` when there are no ids left. */
+  async ensure(pod: Pod, runtimeHandler: string): Promise<NonNullable<NamespaceOptions['userns']>> {
+    if (pod.spec.hostUsers !== false) return { mode: 'node' };
+    this.#checkHandler(runtimeHandler);
+    const uid = podUid(pod.metadata.uid);
+    let pending = this.#pending.get(uid);
+    if (pending === undefined) {
+      pending = this.#ensure(uid).finally(() => this.#pending.delete(uid));
+      this.#pending.set(uid, pending);
+    }
+    return { mode: 'pod', ...(await pending) };
+  }
+
+  /** When nothing of the pod runs any more. */
+  async release(uid: PodUid): Promise<void> {
+    if (!this.#held.delete(uid)) return;
+    await this.#options.files.remove(this.#path(uid));
+  }
+
+  async cleanupOrphans(known: Pick<ReadonlySet<PodUid>, 'has'>): Promise<void> {
+    const orphans = [...this.#held.keys()].filter((uid) => !known.has(uid) && this.#running(uid) === undefined);
+    await Promise.all(orphans.map((uid) => this.release(uid)));
+  }
+
+  #checkHandler(name: string): void {
+    const handlers = this.#options.handlers();
+    const handler = handlers.get(name);
+    if (handler?.userNamespaces === true) return;
+    const who = name === '' ? 'runtime' : `RuntimeClass handler ${JSON.stringify(name)}`;
+    const unknown = handlers.size > 0 && handler === undefined ? `: the handler ${JSON.stringify(name)} is not known` : '';
+    throw new KubeletError('Invalid', `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${unknown}`, { op: 'user namespace' });
+  }
+
+  async #ensure(uid: PodUid): Promise<IdRange> {
+    const held = this.#held.get(uid);
+    const wanted = this.#running(uid) ?? this.#usable(uid, held ?? (await this.#read(uid)));
+    if (wanted !== undefined && held !== undefined && same(held, wanted)) return held;
+    const range = wanted ?? this.#select(uid);
+    this.#hold(uid, range);
+    try {
+      const { files, rootDir } = this.#options;
+      await files.makeDirectory(`${rootDir}/pods/${uid}`, 0o750);
+      await files.writeFileAtomic(this.#path(uid), encodeMappings(range), 0o600);
+      return range;
+    } catch (error) {
+      if (wanted === undefined) this.#held.delete(uid);
+      throw new KubeletError('Unavailable', `create user namespace: ${errorMessage(error)}`, { op: 'user namespace', cause: error });
+    }
+  }
+
+  /** What a file says, if it may be given to the pod: it may be of an agent with other settings, or be a copy. */
+  #usable(uid: PodUid, range: IdRange | undefined): IdRange | undefined {
+    if (range === undefined || this.#pool === undefined || !isPieceOf(this.#pool, range)) return undefined;
+    return this.#taken(uid).some((other) => overlap(range, other)) ? undefined : range;
+  }
+
+  #select(uid: PodUid): IdRange {
+    const { random } = this.#options;
+    const range = this.#pool === undefined ? undefined : selectRange(this.#pool, this.#taken(uid), random.next());
+    if (range === undefined) throw new KubeletError('Unavailable', 'create user namespace: could not find an empty slot to allocate a user namespace', { op: 'user namespace' });
+    return range;
+  }
+
+  /** Also what runs without a file that says so. */
+  #taken(except: PodUid): IdRange[] {
+    const held = [...this.#held].filter(([uid]) => uid !== except).map(([, range]) => range);
+    const running = [...this.#options.runtimePods()].filter(({ uid }) => uid !== except).flatMap(rangesOf);
+    return [...held, ...running];
+  }
+
+  #running(uid: PodUid): IdRange | undefined {
+    for (const pod of this.#options.runtimePods()) if (pod.uid === uid) return rangesOf(pod)[0];
+    return undefined;
+  }
+
+  #hold(uid: PodUid, range: IdRange | undefined): void {
+    if (range !== undefined) this.#held.set(uid, range);
+  }
+
+  async #read(uid: PodUid): Promise<IdRange | undefined> {
+    const { files, log } = this.#options;
+    try {
+      const text = await files.readText(this.#path(uid), 64 * 1024);
+      return text === '' ? undefined : parseMappings(text);
+    } catch (error) {
+      if (!isKind(error, 'NotFound')) log.warn('the record of the user namespace of a pod cannot be used; what runs tells instead', { podUID: uid, error: errorMessage(error) });
+      return undefined;
+    }
+  }
+
+  #path(uid: PodUid): string {
+    return `${this.#options.rootDir}/pods/${uid}/${mappingsFileName}`;
+  }
+}
+
+function rangesOf(pod: PodRuntimeStatus): IdRange[] {
+  return pod.sandboxes.filter(({ ready }) => ready).flatMap(({ userns }) => userns ?? []);
+}
+
+function same(left: IdRange, right: IdRange): boolean {
+  return left.hostId === right.hostId && left.length === right.length;
+}
