@@ -52,6 +52,8 @@ export const podEvents = {
   resizeDeferred: 'ResizeDeferred',
   resizeInfeasible: 'ResizeInfeasible',
   resizeError: 'ResizeError',
+  /** This project's own: an operator's admission step keeps the pod waiting. */
+  admissionHeld: 'AdmissionHeld',
 } as const;
 export type PodEvent = (typeof podEvents)[keyof typeof podEvents];
 
@@ -172,6 +174,8 @@ export const podReasons = {
   unexpectedPredicateFailureType: 'UnexpectedPredicateFailureType',
   terminated: 'Terminated',
   nodeShutdown: 'NodeShutdown',
+  /** This project's own: the pod waits for an admission step, or for room. */
+  admissionHeld: 'AdmissionHeld',
 } as const;
 export type PodReason = (typeof podReasons)[keyof typeof podReasons];
 

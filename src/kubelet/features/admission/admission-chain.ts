@@ -1,0 +1,68 @@
+import { isCriticalPod } from '../../../api/pod.ts';
+import { podReasons } from '../../../api/reasons.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
+import { checkDeclaredFeatures, checkOsField, checkOsLabel, checkSupplementalGroupsPolicy, computePredicates, rejectionOf } from './predicates.ts';
+import { givenPriority, needsText, selectVictims, standalonePriority } from './preemption.ts';
+
+/** Checks of other features, each at its place in upstream's order. One that is absent has nothing against any pod. */
+export interface OtherChecks {
+  /** The node is under pressure and takes no more pods of this kind. */
+  eviction?: AdmissionCheck;
+  sysctls?: AdmissionCheck;
+  /** CPU, memory, topology and device managers. */
+  allocate?: AdmissionCheck;
+  appArmor?: AdmissionCheck;
+  podFeatures?: AdmissionCheck;
+  nodeShutdown?: AdmissionCheck;
+}
+
+export interface ChainOptions {
+  checks: OtherChecks;
+  /** No API server: every pod is static, so "critical" tells nothing, and priorities come from the manifests alone. */
+  standalone: boolean;
+  /** Gate TaintTolerationComparisonOperators. */
+  taintComparisons: boolean;
+}
+
+export type ChainVerdict = { kind: 'admit' } | ({ kind: 'reject' } & Rejection) | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection };
+
+/**
+ * Whether the node takes a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource managers, predicates (OS,
+ * groups policy, resources, affinity, name, ports, taints), AppArmor, pod features, declared features, node shutdown. The first that
+ * refuses names the reason. Making room for a critical pod is left to the end, so that nobody is stopped for a pod that cannot run anyway.
+ */
+export function judgeAdmission(question: AdmissionQuestion, options: ChainOptions): ChainVerdict {
+  const { checks } = options;
+  const before = firstRejection(question, [checks.eviction, checks.sysctls, checks.allocate, checkOsLabel, checkOsField, checkSupplementalGroupsPolicy]);
+  if (before !== undefined) return { kind: 'reject', ...before };
+  const room = judgeRoom(question, options);
+  if (room.kind === 'reject') return room;
+  const after = firstRejection(question, [checks.appArmor, checks.podFeatures, checkDeclaredFeatures, checks.nodeShutdown]);
+  return after === undefined ? room : { kind: 'reject', ...after };
+}
+
+function firstRejection(question: AdmissionQuestion, checks: readonly (AdmissionCheck | undefined)[]): Rejection | undefined {
+  for (const check of checks) {
+    const rejection = check?.(question);
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
+}
+
+/** Upstream: predicateAdmitHandler with CriticalPodAdmissionHandler. */
+function judgeRoom(question: AdmissionQuestion, { standalone, taintComparisons }: ChainOptions): ChainVerdict {
+  const { pod, others } = question;
+  const { shortages, misfits } = computePredicates(question, { taintComparisons });
+  const [shortage] = shortages;
+  const [misfit] = misfits;
+  // A critical pod is never told what it lacks while something else keeps it out, too.
+  if (misfit !== undefined && (shortage === undefined || isCriticalPod(pod))) return { kind: 'reject', ...misfit };
+  if (shortage === undefined) return { kind: 'admit' };
+  if (!isCriticalPod(pod)) return { kind: 'reject', ...rejectionOf(shortage) };
+  const selected = selectVictims(pod, others, { shortages, priorityOf: standalone ? standalonePriority : givenPriority });
+  if ('victims' in selected) return { kind: 'preempt', victims: selected.victims, shortage: rejectionOf(shortage) };
+  if (standalone) return { kind: 'reject', ...rejectionOf(shortage) };
+  const why = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${needsText(selected.missing)}`;
+  return { kind: 'reject', reason: podReasons.unexpectedAdmissionError, message: `Unexpected error while attempting to recover from admission failure: ${why}` };
+}

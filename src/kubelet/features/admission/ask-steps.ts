@@ -1,0 +1,97 @@
+import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import { withDeadline, type Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { AdmissionAnswer, AdmissionRequest, AdmissionStep } from './admission-step.ts';
+import type { Rejection } from './admission-check.ts';
+
+/** Where the asking stands, for whoever wants to know why the pod waits. */
+export interface Hold {
+  /** The step's name. */
+  by: string;
+  why: string;
+  nextTryAtMs?: number;
+}
+
+export interface Asking {
+  steps: readonly AdmissionStep[];
+  request: Omit<AdmissionRequest, 'attempt'>;
+  clock: Clock;
+  log: Logger;
+  signal: AbortSignal;
+  onHold: (hold: Hold) => void;
+  /** Gives a function to call when the steps should be asked again at once; returns the function that takes it back. */
+  onWake: (wake: () => void) => () => void;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRY: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
+/** The safety net behind an `until` that never settles. */
+const UNTIL_RETRY_MS = 60_000;
+/** However soon an `until` settles: a step that is never content must not keep the agent busy. */
+const PAUSE_MS = 100;
+
+/** Asks one step after another, each until it neither holds nor fails; undefined when all admit, or when the asking was aborted. */
+export async function askSteps(asking: Asking): Promise<Rejection | undefined> {
+  for (const step of asking.steps) {
+    const rejection = await askStep(asking, step);
+    if (rejection !== undefined || asking.signal.aborted) return rejection;
+  }
+  return undefined;
+}
+
+async function askStep(asking: Asking, step: AdmissionStep): Promise<Rejection | undefined> {
+  const { clock, signal, onHold } = asking;
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    // What a step watches for its hold ends with the hold.
+    const interest = new AbortController();
+    const lose = (): void => interest.abort();
+    signal.addEventListener('abort', lose, { once: true });
+    try {
+      const answer = await askOnce(asking, { step, attempt, interest: interest.signal });
+      if (signal.aborted || answer.kind === 'admit') return undefined;
+      if (answer.kind === 'reject') return { reason: answer.reason, message: answer.message };
+      const retryMs = answer.retryAfterMs ?? (answer.until === undefined ? backoffDelayMs(RETRY, attempt) : UNTIL_RETRY_MS);
+      onHold({ by: step.name, why: answer.why, nextTryAtMs: clock.nowMs() + retryMs });
+      await pause(asking, retryMs, answer.until);
+    } finally {
+      signal.removeEventListener('abort', lose);
+      lose();
+    }
+  }
+  return undefined;
+}
+
+async function askOnce({ request, clock, log, signal }: Asking, { step, attempt, interest }: { step: AdmissionStep; attempt: number; interest: AbortSignal }): Promise<AdmissionAnswer> {
+  const limitMs = step.timeoutMs ?? TIMEOUT_MS;
+  try {
+    return await withDeadline({ clock, limitMs, op: `admission step ${step.name}`, signal }, async () => step.admit({ ...request, attempt }, interest));
+  } catch (error) {
+    if (signal.aborted) return { kind: 'admit' };
+    const isIgnored = step.onFailure === 'ignore';
+    const { namespace, name } = request.pod.metadata;
+    log.error(isIgnored ? 'an admission step failed and is left out' : 'an admission step failed; its pod waits and it is asked again', { step: step.name, pod: `${namespace}/${name}`, error: errorMessage(error) });
+    return isIgnored ? { kind: 'admit' } : { kind: 'hold', why: `the step failed: ${errorMessage(error)}` };
+  }
+}
+
+/** Until the time is over, `until` has settled, somebody wakes, or all of it is aborted. */
+function pause({ clock, signal, onWake }: Asking, retryMs: number, until: Promise<unknown> | undefined): Promise<void> {
+  const notBeforeMs = clock.monotonicMs() + PAUSE_MS;
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      forget();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    let timer = clock.setTimer(Math.max(PAUSE_MS, retryMs), end);
+    const soon = (): void => {
+      timer.cancel();
+      timer = clock.setTimer(notBeforeMs - clock.monotonicMs(), end);
+    };
+    const forget = onWake(soon);
+    signal.addEventListener('abort', end, { once: true });
+    until?.then(soon, soon);
+  });
+}

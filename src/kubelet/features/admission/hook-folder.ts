@@ -1,0 +1,124 @@
+import { withDeadline, type Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { AdmissionAnswer, AdmissionRequest, AdmissionStep } from './admission-step.ts';
+import { readHookAnswer, type HookAnswer } from './hook-answer.ts';
+
+export interface HookFolderOptions {
+  folder: string;
+  timeoutMs: number;
+  /** What a hook that fails, hangs or talks nonsense means for its pod. */
+  onFailure: 'hold' | 'ignore';
+  files: Pick<HostFiles, 'list' | 'stat' | 'watch'>;
+  processes: Processes;
+  clock: Clock;
+}
+
+const OUTPUT_LIMIT_BYTES = 64 * 1024;
+/** A node that starts with a hundred pods must not start a hundred programs. */
+const AT_ONCE = 4;
+const OWNER_MAY_RUN = 0o100;
+const OTHERS_MAY_WRITE = 0o022;
+
+/**
+ * The operator's admission step without TypeScript: programs in a folder, run in the order of their names, each of which is handed the pod
+ * on its standard input and answers whether it may start. The folder is read anew each time. See docs/admission.md.
+ */
+export function createHookStep(options: HookFolderOptions): AdmissionStep {
+  const turns = new Turns(AT_ONCE);
+  return {
+    name: 'admission hooks',
+    // Each program has its own deadline; a folder on a dead disk has this one.
+    timeoutMs: 24 * 3600 * 1000,
+    admit: async (request, signal) => {
+      for (const hook of await hooksOf(options)) {
+        const answer = await turns.run(signal, () => ask(options, hook, request));
+        if (signal.aborted) return { kind: 'admit' };
+        if (answer.kind !== 'admit') return answer.kind === 'reject' ? answer : held(options, { hook, answer }, signal);
+      }
+      return { kind: 'admit' };
+    },
+  };
+}
+
+async function hooksOf({ folder, files, clock, timeoutMs }: HookFolderOptions): Promise<string[]> {
+  const read = async (): Promise<string[]> => {
+    const hooks: string[] = [];
+    for (const name of await files.list(folder)) {
+      if (name.startsWith('.') || name.endsWith('~')) continue;
+      const info = await files.stat(`${folder}/${name}`);
+      if (info?.type === 'file' && (info.mode & OWNER_MAY_RUN) !== 0 && (info.mode & OTHERS_MAY_WRITE) === 0) hooks.push(name);
+    }
+    return hooks;
+  };
+  return withDeadline({ clock, limitMs: timeoutMs, op: `read ${folder}` }, read);
+}
+
+async function ask(options: HookFolderOptions, hook: string, request: AdmissionRequest): Promise<HookAnswer> {
+  const { folder, processes, timeoutMs, onFailure } = options;
+  try {
+    const { namespace, name, uid } = request.pod.metadata;
+    const env = { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: request.node.metadata.name };
+    const result = await processes.run(`${folder}/${hook}`, [], { stdin: questionText(request), env, timeoutMs, outputLimitBytes: OUTPUT_LIMIT_BYTES, cwd: folder });
+    return readHookAnswer(result);
+  } catch (error) {
+    return onFailure === 'ignore' ? { kind: 'admit' } : { kind: 'hold', why: `failed: ${errorMessage(error)}`, watch: [] };
+  }
+}
+
+function questionText({ pod, node, attempt, sinceMs }: AdmissionRequest): string {
+  const body = { apiVersion: 'admission.kubelet-ts/v1', kind: 'PodAdmission', request: { pod, node, attempt, waitingSince: new Date(sinceMs).toISOString() } };
+  return `${JSON.stringify(body)}\n`;
+}
+
+/** A hold that ends early when one of the paths the hook named changes. */
+function held({ files }: HookFolderOptions, { hook, answer }: { hook: string; answer: HookAnswer & { kind: 'hold' } }, signal: AbortSignal): AdmissionAnswer {
+  const why = `${hook}: ${answer.why}`;
+  const retry = answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs };
+  if (answer.watch.length === 0) return { kind: 'hold', why, ...retry };
+  return { kind: 'hold', why, retryAfterMs: answer.retryAfterMs ?? WATCHED_RETRY_MS, until: firstChange(files, answer.watch, signal) };
+}
+
+/** A file that came between the hook's look and the watch is found by the next asking. */
+const WATCHED_RETRY_MS = 5000;
+
+function firstChange(files: HookFolderOptions['files'], paths: readonly string[], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stops: (() => void)[] = [];
+    const end = (): void => {
+      stops.forEach((stop) => stop());
+      resolve();
+    };
+    for (const path of paths) {
+      const slash = path.lastIndexOf('/');
+      const wanted = path.slice(slash + 1);
+      // A folder that is not there yet cannot be watched; the next asking looks again.
+      stops.push(files.watch(path.slice(0, slash) || '/', { onChange: (name) => void (name === undefined || name === wanted ? end() : undefined), onLost: () => undefined }));
+    }
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/** At most so many at once, in the order they came. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}

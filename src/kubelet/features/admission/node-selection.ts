@@ -1,0 +1,47 @@
+import type { Node, Taint } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../../api/core/scheduling.ts';
+import { matchesRequirement, type Labels } from '../../../api/selectors.ts';
+
+/** Whether the pod's node selector and required node affinity let it run here (upstream: component-helpers scheduling/corev1/nodeaffinity). */
+export function matchesNodeAffinity(pod: Pod, node: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
+  const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node.metadata.name, labels));
+}
+
+/** A term without any condition matches nothing. */
+function matchesTerm(term: NodeSelectorTerm, name: string, labels: Labels): boolean {
+  const { matchExpressions = [], matchFields = [] } = term;
+  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
+  return matchExpressions.every((expression) => holds(expression, labels)) && matchFields.every((field) => holds(field, { 'metadata.name': name }));
+}
+
+const holds = ({ key, operator, values = [] }: NodeSelectorRequirement, among: Labels): boolean => matchesRequirement({ key, operator, values }, among);
+
+/** The first taint that would end the pod here and that it does not tolerate. */
+export function untoleratedTaint(pod: Pod, taints: readonly Taint[], comparisons: boolean): Taint | undefined {
+  const tolerations = pod.spec.tolerations ?? [];
+  return taints.find((taint) => taint.effect === 'NoExecute' && !tolerations.some((toleration) => tolerates(toleration, taint, comparisons)));
+}
+
+/** An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt` need an alpha gate. */
+function tolerates({ key = '', operator = 'Equal', value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {
+  if (effect !== undefined && effect !== taint.effect) return false;
+  if (key !== '' && key !== taint.key) return false;
+  switch (operator) {
+    case 'Exists':
+      return true;
+    case 'Equal':
+      return value === (taint.value ?? '');
+    case 'Lt':
+    case 'Gt':
+      return comparisons && compares(operator, taint.value ?? '', value);
+  }
+}
+
+function compares(operator: 'Lt' | 'Gt', taint: string, toleration: string): boolean {
+  if (!/^-?[0-9]+$/.test(taint) || !/^-?[0-9]+$/.test(toleration)) return false;
+  return operator === 'Lt' ? BigInt(taint) < BigInt(toleration) : BigInt(taint) > BigInt(toleration);
+}

@@ -1,0 +1,65 @@
+import { nodeLabels } from '../../../api/annotations.ts';
+import { isStaticPod } from '../../../api/pod.ts';
+import { outOfReason, podReasons } from '../../../api/reasons.ts';
+import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
+import { hasPortConflict } from './host-ports.ts';
+import { matchesNodeAffinity, untoleratedTaint } from './node-selection.ts';
+import { computeShortages, shortageMessage, type Shortage } from './resource-fit.ts';
+
+export interface PredicateResult {
+  shortages: readonly Shortage[];
+  /** What making room would not help, in upstream's order. */
+  misfits: readonly Rejection[];
+}
+
+/** Texts of the scheduler's plugins, which upstream's kubelet borrows (lifecycle/predicate.go, scheduler AdmissionCheck). */
+const misfit = (name: string, description: string): Rejection => ({ reason: name, message: `Predicate ${name} failed: ${description}` });
+
+/** All that keeps the pod from this node. Upstream tells the first: shortages come before misfits. */
+export function computePredicates({ pod, node, others }: AdmissionQuestion, options: { taintComparisons: boolean }): PredicateResult {
+  const misfits: Rejection[] = [];
+  if (!matchesNodeAffinity(pod, node)) misfits.push(misfit(podReasons.nodeAffinity, "node(s) didn't match Pod's node affinity/selector"));
+  const { nodeName = '' } = pod.spec;
+  if (nodeName !== '' && nodeName !== node.metadata.name) misfits.push(misfit(podReasons.nodeName, "node(s) didn't match the requested node name"));
+  if (hasPortConflict(pod, others)) misfits.push(misfit(podReasons.nodePorts, "node(s) didn't have free ports for the requested pod ports"));
+  if (!isStaticPod(pod) && untoleratedTaint(pod, node.spec?.taints ?? [], options.taintComparisons) !== undefined) {
+    misfits.push(misfit(podReasons.taintToleration, "node(s) had taints that the pod didn't tolerate"));
+  }
+  return { shortages: computeShortages(pod, others, node.status?.allocatable ?? {}), misfits };
+}
+
+export function rejectionOf(shortage: Shortage): Rejection {
+  return { reason: outOfReason(shortage.resource), message: shortageMessage(shortage) };
+}
+
+/** Before the predicates: what no preemption could help (upstream: predicateAdmitHandler). The label looked at is the pod's own, as upstream has it. */
+export const checkOsLabel: AdmissionCheck = ({ pod }) => {
+  const asked = pod.metadata.labels?.[nodeLabels.os];
+  if (asked === undefined || asked === 'linux') return undefined;
+  return { reason: podReasons.podOSSelectorNodeLabelDoesNotMatch, message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label" };
+};
+
+export const checkOsField: AdmissionCheck = ({ pod }) => {
+  if (pod.spec.os === undefined || pod.spec.os.name === 'linux') return undefined;
+  return { reason: podReasons.podOSNotSupported, message: "Failed to admit pod as the OS field doesn't match node OS" };
+};
+
+export const checkSupplementalGroupsPolicy: AdmissionCheck = ({ pod, node }) => {
+  if (pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict' || node.status?.features?.supplementalGroupsPolicy === true) return undefined;
+  return { reason: podReasons.supplementalGroupsPolicyNotSupported, message: 'SupplementalGroupsPolicy=Strict is not supported in this node' };
+};
+
+/** A pod that needs what this node does not say it has (upstream: declaredFeaturesAdmitHandler, component-helpers/nodedeclaredfeatures). */
+export const checkDeclaredFeatures: AdmissionCheck = ({ pod, node }) => {
+  const declared = node.status?.declaredFeatures ?? [];
+  const missing = requiredFeatures(pod).filter((name) => !declared.includes(name));
+  if (missing.length === 0) return undefined;
+  return { reason: podReasons.podFeatureUnsupported, message: `Pod requires node features that are not available: ${missing.join(', ')}` };
+};
+
+/** By name. What only updates of a pod need is not asked at its admission. */
+function requiredFeatures({ spec }: AdmissionQuestion['pod']): string[] {
+  const restartsAll = [...spec.containers, ...(spec.initContainers ?? [])].some(({ restartPolicyRules = [] }) => restartPolicyRules.some((rule) => rule.action === 'RestartAllContainers'));
+  const ownUsersOnHostNetwork = spec.hostNetwork === true && spec.hostUsers === false;
+  return [...(restartsAll ? ['RestartAllContainersOnContainerExits'] : []), ...(ownUsersOnHostNetwork ? ['UserNamespacesHostNetworkSupport'] : [])];
+}

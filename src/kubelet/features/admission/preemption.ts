@@ -1,0 +1,94 @@
+import { priorities } from '../../../api/annotations.ts';
+import { isCriticalPod } from '../../../api/pod.ts';
+import { podQos } from '../../../api/qos.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { requestedOf, type Shortage } from './resource-fit.ts';
+
+interface Need {
+  resource: string;
+  amount: number;
+}
+
+/** The priority of a pod, and undefined for one that was given none. */
+export type PriorityOf = (pod: Pod) => number | undefined;
+
+/** Priorities are set by the API server, upstream: a pod that never met one has only what its manifest says. */
+export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
+
+/** On a node without an API server the agent gives them in its place, as far as the built-in classes go; without a class it is 0. */
+export const standalonePriority: PriorityOf = (pod) => pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;
+
+const builtInClasses = new Map<string, number>([
+  [priorities.nodeCriticalClass, priorities.systemCritical + 1000],
+  [priorities.clusterCriticalClass, priorities.systemCritical],
+]);
+
+/**
+ * Which pods must go so that a critical one fits (upstream: preemption/preemption.go): as few as possible, best-effort ones rather than
+ * burstable ones rather than guaranteed ones, and of two that free equally much the one that asks for less.
+ * Without such a set: what would still be missing.
+ */
+export function selectVictims(critical: Pod, others: readonly Pod[], facts: { shortages: readonly Shortage[]; priorityOf: PriorityOf }): { victims: Pod[] } | { missing: readonly Need[] } {
+  const { shortages, priorityOf } = facts;
+  const needs = shortages.map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
+  const candidates = others.filter((other) => mayPreempt(critical, other, priorityOf));
+  const missing = remaining(needs, candidates);
+  if (missing.length > 0) return { missing };
+  const ofClass = (qos: string): Pod[] => candidates.filter((pod) => podQos(pod) === qos);
+  const [bestEffort, burstable, guaranteed] = [ofClass('BestEffort'), ofClass('Burstable'), ofClass('Guaranteed')];
+  const guaranteedVictims = selectFewest(guaranteed, remaining(needs, [...bestEffort, ...burstable]));
+  const burstableVictims = selectFewest(burstable, remaining(needs, [...bestEffort, ...guaranteedVictims]));
+  const bestEffortVictims = selectFewest(bestEffort, remaining(needs, [...burstableVictims, ...guaranteedVictims]));
+  return { victims: [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims] };
+}
+
+/** Upstream: types.Preemptable. */
+function mayPreempt(critical: Pod, other: Pod, priorityOf: PriorityOf): boolean {
+  if (isCriticalPod(critical) && !isCriticalPod(other)) return true;
+  const [own, others] = [priorityOf(critical), priorityOf(other)];
+  return own !== undefined && others !== undefined && own > others;
+}
+
+/** What is still needed once these pods are gone. */
+function remaining(needs: readonly Need[], gone: readonly Pod[]): Need[] {
+  return needs
+    .map(({ resource, amount }) => ({ resource, amount: gone.reduce((left, pod) => left - requestedOf(pod, resource), amount) }))
+    .filter(({ amount }) => amount > 0);
+}
+
+/** One after another the pod that brings the needs closest to nothing. The caller made sure that all of them together suffice. */
+function selectFewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
+  const left = [...pods];
+  const chosen: Pod[] = [];
+  let open = [...needs];
+  while (open.length > 0 && left.length > 0) {
+    const best = left.reduce((winner, pod) => (isBetter(pod, winner, open) ? pod : winner));
+    left.splice(left.indexOf(best), 1);
+    chosen.push(best);
+    open = remaining(open, [best]);
+  }
+  return chosen;
+}
+
+function isBetter(pod: Pod, than: Pod, needs: readonly Need[]): boolean {
+  const [own, other] = [distance(pod, needs), distance(than, needs)];
+  return own === other ? asksForLess(pod, than) : own < other;
+}
+
+/** How far from enough: the square of the share of each need that would stay open, so that each need weighs the same. */
+function distance(pod: Pod, needs: readonly Need[]): number {
+  return needs.reduce((sum, { resource, amount }) => sum + (Math.max(0, amount - requestedOf(pod, resource)) / amount) ** 2, 0);
+}
+
+function asksForLess(pod: Pod, than: Pod): boolean {
+  for (const resource of ['memory', 'cpu']) {
+    const difference = requestedOf(pod, resource) - requestedOf(than, resource);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+/** `[(res: cpu, q: 500), ]`, as upstream's error lists them. */
+export function needsText(needs: readonly Need[]): string {
+  return `[${needs.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('')}]`;
+}

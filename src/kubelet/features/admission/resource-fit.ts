@@ -1,0 +1,54 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
+import { podRequests } from '../../../api/resources.ts';
+
+/** A resource of which the node has too little: thousandths of a CPU, bytes, or pieces. */
+export interface Shortage {
+  resource: string;
+  requested: number;
+  used: number;
+  capacity: number;
+}
+
+const BASIC = ['cpu', 'memory', 'ephemeral-storage'] as const;
+
+/** What of the pod's requests the node has too little of, beside the others, in upstream's order (scheduler noderesources/fit.go): pods, CPU, memory, storage, the rest by name. */
+export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: ResourceList): Shortage[] {
+  const shortages: Shortage[] = [];
+  const maxPods = amountIn(allocatable, 'pods');
+  if (others.length + 1 > maxPods) shortages.push({ resource: 'pods', requested: 1, used: others.length, capacity: maxPods });
+  const requests = podRequests(pod);
+  const counted = Object.keys(requests).filter((resource) => isCounted(resource, allocatable)).sort();
+  for (const resource of [...BASIC, ...counted.filter((name) => !isBasic(name))]) {
+    const requested = amountIn(requests, resource);
+    if (requested <= 0) continue;
+    const used = others.reduce((sum, other) => sum + amountIn(podRequests(other), resource), 0);
+    const capacity = amountIn(allocatable, resource);
+    if (requested > capacity - used) shortages.push({ resource, requested, used, capacity });
+  }
+  return shortages;
+}
+
+/** What a pod takes of a resource (upstream: GetResourceRequest). */
+export function requestedOf(pod: Pod, resource: string): number {
+  return resource === 'pods' ? 1 : amountIn(podRequests(pod), resource);
+}
+
+function amountIn(list: ResourceList, resource: string): number {
+  const text = list[resource];
+  if (text === undefined) return 0;
+  return resource === 'cpu' ? quantityMilliValue(text) : quantityValue(text);
+}
+
+const isBasic = (resource: string): boolean => (BASIC as readonly string[]).includes(resource);
+
+/** Resources of a cluster that no node has (upstream: removeMissingExtendedResources) count nowhere; huge pages and the node's own devices do. */
+function isCounted(resource: string, allocatable: ResourceList): boolean {
+  return isBasic(resource) || resource.startsWith('hugepages-') || allocatable[resource] !== undefined;
+}
+
+/** Upstream: lifecycle/predicate.go InsufficientResourceError. */
+export function shortageMessage({ resource, requested, used, capacity }: Shortage): string {
+  return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+}

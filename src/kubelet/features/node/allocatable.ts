@@ -1,0 +1,126 @@
+import { compareParsed, formatQuantity, parseQuantity, quantityOf, quantitySign, subtractQuantity, addQuantity, tryParseQuantity } from '../../../api/quantity.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { isHugePageResource } from '../../../api/resources.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+/** What the machine has, and how many pods its configuration lets run. */
+export interface CapacityFacts {
+  cores: number;
+  memoryBytes: number;
+  /** Size of the file system of the root directory; undefined while nobody could read it. */
+  storageBytes: number | undefined;
+  hugePages: readonly { sizeBytes: number; totalBytes: number }[];
+  maxPods: number;
+  /** 0 means no limit per core. */
+  podsPerCore: number;
+}
+
+/** What is kept from pods, as the configuration writes it. */
+export interface Reservations {
+  kube: Texts;
+  system: Texts;
+  /** Hard eviction thresholds by signal: quantities or percentages. */
+  evictionHard: Texts;
+}
+
+/** Upstream: cadvisor/util.go CapacityFromMachineInfo, nodestatus/setters.go MachineInfo. */
+export function computeCapacity(facts: CapacityFacts): ResourceList {
+  const { cores, memoryBytes, storageBytes, hugePages, maxPods, podsPerCore } = facts;
+  const capacity: ResourceList = { cpu: String(cores), memory: quantityOf(memoryBytes, 'BinarySI') };
+  if (storageBytes !== undefined) capacity['ephemeral-storage'] = quantityOf(storageBytes, 'BinarySI');
+  for (const { sizeBytes, totalBytes } of hugePages) capacity[`hugepages-${quantityOf(sizeBytes, 'BinarySI')}`] = quantityOf(totalBytes, 'BinarySI');
+  capacity['pods'] = String(podsPerCore > 0 ? Math.min(cores * podsPerCore, maxPods) : maxPods);
+  return capacity;
+}
+
+/** The part of the hard eviction thresholds that pods may never have (upstream: cm/helpers.go hardEvictionReservation). */
+function evictionReservation(thresholds: Texts, capacity: ResourceList): ResourceList {
+  const reserved: ResourceList = {};
+  for (const [signal, resource] of [['memory.available', 'memory'], ['nodefs.available', 'ephemeral-storage']] as const) {
+    const threshold = thresholds[signal];
+    const whole = capacity[resource];
+    if (threshold === undefined || whole === undefined) continue;
+    const amount = amountOf(threshold, whole);
+    if (amount !== undefined) reserved[resource] = amount;
+  }
+  return reserved;
+}
+
+/** Percentages are single-precision numbers upstream, so that nodes of the same size have the same allocatable to the byte. 0 % and 100 % mean no threshold. */
+function amountOf(threshold: string, whole: string): string | undefined {
+  if (!threshold.endsWith('%')) return typeof tryParseQuantity(threshold) === 'string' ? undefined : threshold;
+  if (threshold === '0%' || threshold === '100%') return undefined;
+  const share = Math.fround(Math.fround(Number(threshold.slice(0, -1))) / 100);
+  if (!Number.isFinite(share)) return undefined;
+  return quantityOf(Math.trunc((Number(parseQuantity(whole).nanos) / 1e9) * share), 'BinarySI');
+}
+
+/** Everything that is kept from pods, of each resource the node has (upstream: GetNodeAllocatableReservation). */
+export function computeReservation(capacity: ResourceList, reservations: Reservations): ResourceList {
+  const parts = [reservations.system, reservations.kube, evictionReservation(reservations.evictionHard, capacity)];
+  const total: ResourceList = {};
+  for (const resource of Object.keys(capacity)) {
+    const amount = parts.reduce((sum, part) => addQuantity(sum, parseQuantity(part[resource] ?? '0')), parseQuantity('0'));
+    if (amount.nanos !== 0n) total[resource] = formatQuantity(amount);
+  }
+  return total;
+}
+
+/** Upstream: validateNodeAllocatable; the agent does not start with a node that keeps more than it has. */
+export function reservationProblem(capacity: ResourceList, reservation: ResourceList): string | undefined {
+  const wrong = Object.entries(reservation).filter(([resource, kept]) => compareParsed(parseQuantity(kept), parseQuantity(capacity[resource] ?? '0')) > 0);
+  if (wrong.length === 0) return undefined;
+  const sentences = wrong.map(([resource, kept]) => `Resource "${resource}" has a reservation of ${kept} but capacity of ${capacity[resource] ?? '0'}. Expected capacity >= reservation.`);
+  return `invalid Node Allocatable configuration. ${sentences.join(' ')}`;
+}
+
+/** What pods may ask for together. Huge pages are not there as ordinary memory (upstream: nodestatus/setters.go). */
+export function computeAllocatable(capacity: ResourceList, reservation: ResourceList): ResourceList {
+  const allocatable = withoutEach(capacity, reservation);
+  for (const [resource, whole] of Object.entries(capacity)) {
+    if (isHugePageResource(resource)) allocatable['memory'] = without(allocatable['memory'] ?? '0', whole);
+  }
+  return allocatable;
+}
+
+/**
+ * The limits of all pods together, for their cgroup: what is reserved is kept from them, the eviction thresholds are not, since it is usage
+ * that those watch (upstream: getNodeAllocatableAbsolute). Without `enforced` the whole capacity.
+ */
+export function computePodsLimits(capacity: ResourceList, reserved: Pick<Reservations, 'kube' | 'system'>, enforced: boolean): ResourceList {
+  if (!enforced) return { ...capacity };
+  return withoutEach(capacity, computeReservation(capacity, { ...reserved, evictionHard: {} }));
+}
+
+function withoutEach(capacity: ResourceList, reservation: ResourceList): ResourceList {
+  return Object.fromEntries(Object.entries(capacity).map(([resource, whole]) => [resource, without(whole, reservation[resource] ?? '0')]));
+}
+
+/** Never below nothing. */
+function without(whole: string, part: string): string {
+  const left = formatQuantity(subtractQuantity(parseQuantity(whole), parseQuantity(part)));
+  return quantitySign(left) < 0 ? '0' : left;
+}
+
+/**
+ * CPUs reserved by number stand in for the CPU reservations by amount (upstream: server.go). A string says why they cannot be reserved.
+ */
+export function withReservedCpus(reserved: { kube: Texts; system: Texts; systemCpus: readonly number[] }, onlineCpus: readonly number[]): { kube: Texts; system: Texts } | string {
+  const { kube, system, systemCpus } = reserved;
+  if (systemCpus.length === 0) return { kube, system };
+  if (systemCpus.some((cpu) => !onlineCpus.includes(cpu))) return `reserved-cpus: ${cpuSetText(systemCpus)} is not a subset of online-cpus: ${cpuSetText(onlineCpus)}`;
+  const { cpu: _replaced, ...kubeRest } = kube;
+  return { kube: kubeRest, system: { ...system, cpu: String(systemCpus.length) } };
+}
+
+/** `0-3,8`, as the kernel and upstream write sets of CPUs. */
+function cpuSetText(cpus: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const cpu of cpus.toSorted((left, right) => left - right)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === cpu - 1) last[1] = cpu;
+    else ranges.push([cpu, cpu]);
+  }
+  return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
+}

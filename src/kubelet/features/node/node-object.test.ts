@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { declaredFeatures } from './declared-features.ts';
+import { buildNode, type NodeFactsForObject } from './node-object.ts';
+
+const facts: NodeFactsForObject = {
+  name: 'n1', hostname: 'n1', architecture: 'amd64', labels: {}, taints: [], externalCloudProvider: false, providerId: '', addresses: ['10.0.0.1', 'fd00::1'],
+  capacity: { cpu: '4' }, allocatable: { cpu: '3' }, declaredFeatures: ['A'], runtime: { handlers: [{ name: 'runc', recursiveReadOnlyMounts: true, userNamespaces: false }], supplementalGroupsPolicy: true },
+};
+
+describe('the node as an object', () => {
+  it('has the labels every node has, its addresses in order, and what the runtime can do', () => {
+    assert.deepEqual(buildNode(facts), {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n1', namespace: '', uid: '', labels: { 'kubernetes.io/hostname': 'n1', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'amd64' } },
+      spec: {},
+      status: {
+        capacity: { cpu: '4' },
+        allocatable: { cpu: '3' },
+        addresses: [{ type: 'InternalIP', address: '10.0.0.1' }, { type: 'InternalIP', address: 'fd00::1' }, { type: 'Hostname', address: 'n1' }],
+        declaredFeatures: ['A'],
+        features: { supplementalGroupsPolicy: true },
+        runtimeHandlers: [{ name: 'runc', features: { recursiveReadOnlyMounts: true, userNamespaces: false } }],
+      },
+    });
+  });
+
+  it('takes the labels of the flag before its own, and the taints it registers with', () => {
+    const node = buildNode({ ...facts, labels: { 'kubernetes.io/hostname': 'other', zone: 'a' }, taints: [{ key: 'gpu', effect: 'NoExecute' }], externalCloudProvider: true, providerId: 'x://1' });
+    assert.deepEqual([node.metadata.labels?.['kubernetes.io/hostname'], node.metadata.labels?.['zone'], node.spec?.providerID], ['other', 'a', 'x://1']);
+    assert.deepEqual(node.spec?.taints, [{ key: 'gpu', effect: 'NoExecute' }, { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }]);
+  });
+
+  it('declares the features whose gates are on, and none without the gate of declaring', () => {
+    assert.deepEqual(declaredFeatures({ enabled: (name) => name !== 'ExtendWebSocketsToKubelet' }), ['InPlacePodLevelResourcesVerticalScaling', 'InPlacePodVerticalScalingInitContainers', 'RestartAllContainersOnContainerExits']);
+    assert.deepEqual(declaredFeatures({ enabled: (name) => name !== 'NodeDeclaredFeatures' }), []);
+  });
+});

@@ -1,0 +1,61 @@
+import { nodeLabels } from '../../../api/annotations.ts';
+import type { Node, NodeAddress, Taint } from '../../../api/core/node.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+
+/** What the node is, whoever asks: admission, later the API server. */
+export interface NodeFactsForObject {
+  name: string;
+  hostname: string;
+  /** As Go names it: `amd64`. */
+  architecture: string;
+  /** Of the flag; they win over the agent's own. */
+  labels: Readonly<Record<string, string>>;
+  taints: readonly Taint[];
+  /** A cloud controller has yet to initialize the node. */
+  externalCloudProvider: boolean;
+  providerId: string;
+  /** Primary family first. */
+  addresses: readonly string[];
+  capacity: ResourceList;
+  allocatable: ResourceList;
+  declaredFeatures: readonly string[];
+  runtime: { handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[]; supplementalGroupsPolicy: boolean } | undefined;
+}
+
+const UNINITIALIZED: Taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
+
+/** The node as an object, with or without an API server (upstream: kubelet_node_status.go initialNode). */
+export function buildNode(facts: NodeFactsForObject): Node {
+  const taints = [...facts.taints, ...(facts.externalCloudProvider ? [UNINITIALIZED] : [])];
+  const node: Node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: facts.name, namespace: '', uid: '', labels: labelsOf(facts) },
+    spec: {},
+    status: { capacity: facts.capacity, allocatable: facts.allocatable, addresses: addressesOf(facts) },
+  };
+  const { spec = {}, status = {} } = node;
+  if (taints.length > 0) spec.taints = taints;
+  if (facts.providerId !== '') spec.providerID = facts.providerId;
+  if (facts.declaredFeatures.length > 0) status.declaredFeatures = [...facts.declaredFeatures];
+  if (facts.runtime !== undefined) {
+    status.features = { supplementalGroupsPolicy: facts.runtime.supplementalGroupsPolicy };
+    status.runtimeHandlers = facts.runtime.handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } }));
+  }
+  return node;
+}
+
+function labelsOf({ hostname, architecture, labels }: NodeFactsForObject): Record<string, string> {
+  return {
+    [nodeLabels.hostname]: hostname,
+    [nodeLabels.os]: 'linux',
+    [nodeLabels.arch]: architecture,
+    [nodeLabels.betaOs]: 'linux',
+    [nodeLabels.betaArch]: architecture,
+    ...labels,
+  };
+}
+
+function addressesOf({ addresses, hostname }: NodeFactsForObject): NodeAddress[] {
+  return [...addresses.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname }];
+}
