@@ -62,6 +62,7 @@ export function composePodRuntime(settings: { config: KubeletConfig; rootDir: st
     ...features,
     runtime: world.runtime,
     files: world.files,
+    mounts: world.mounts,
     clock: world.clock,
     random: world.random,
     log: world.log,

@@ -16,7 +16,7 @@ import type { NodeFacts } from './node-facts.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { Tracked } from './start-pacer.ts';
 import { track } from './start-pacer.ts';
-import { resolveSubPath } from './subpath.ts';
+import { prepareSubPath } from './subpath.ts';
 import type { SyncRun } from './sync-run.ts';
 import { VolumesFailed } from './sync-run.ts';
 
@@ -70,7 +70,7 @@ export class ConfigBuilder {
     ]);
     const env = resolveEnv(pod, container, { objects, podIps, hostIps: node.hostIps, allocatable: node.allocatable, serviceEnv: this.#deps.serviceEnv?.(pod) ?? {} });
     const planned = planVolumeMounts(pod, container, { volumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
-    const mounts = [...(await this.#resolve(planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
+    const mounts = [...(await this.#resolve(run, container, planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
     const facts = { settings, node, placement, imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
     return { configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }), sandboxConfig, nextAttempt: files.nextAttempt };
   }
@@ -99,8 +99,14 @@ export class ConfigBuilder {
   }
 
   /** Host paths of mounts that name a part of their volume. */
-  async #resolve(planned: readonly PlannedMount[]): Promise<Mount[]> {
-    return Promise.all(planned.map(async ({ mount, subPath }) => (subPath === undefined ? mount : { ...mount, hostPath: await resolveSubPath(this.#deps.files, mount.hostPath, subPath) })));
+  async #resolve(run: SyncRun, container: AnyContainer, planned: readonly PlannedMount[]): Promise<Mount[]> {
+    const podDir = this.podDir(run.pod);
+    return Promise.all(
+      planned.map(async ({ mount, volume, index, subPath }) => {
+        if (subPath === undefined) return mount;
+        return { ...mount, hostPath: await prepareSubPath(this.#deps, { podDir, container: container.name, index, volume, volumePath: mount.hostPath, subPath }) };
+      }),
+    );
   }
 
   async #ownMounts(run: SyncRun, container: AnyContainer, facts: { files: PreparedFiles; node: NodeFacts; podIps: readonly string[] }): Promise<Mount[]> {

@@ -2,19 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { MountedVolume } from '../../model/pod-volumes.ts';
-import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { containerConfig } from './container-config.ts';
 import { computePodDns, parseResolvConf } from './dns-config.ts';
 import { resolveEnv } from './env-config.ts';
 import { expandVariables } from './expand.ts';
 import { kernelHostname, managedHostsContent } from './hosts-file.ts';
-import { planVolumeMounts } from './mounts-config.ts';
 import type { NodeFacts, PodPlacement } from './node-facts.ts';
 import { containerResources, oomScore } from './resources-config.ts';
 import { sandboxConfig } from './sandbox-config.ts';
-import { resolveSubPath } from './subpath.ts';
 import { aContainer, aPod } from './testing/builders.ts';
 import { testNode, testSettings } from './testing/harness.ts';
 
@@ -136,34 +131,5 @@ describe('names', () => {
       'io.kubernetes.container.hash': config.annotations['io.kubernetes.container.hash'], 'io.kubernetes.container.restartCount': '3', 'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
       'io.kubernetes.container.terminationMessagePolicy': 'File', 'io.kubernetes.pod.terminationGracePeriod': '30', 'io.kubernetes.container.preStopHandler': JSON.stringify(preStop),
     });
-  });
-});
-
-describe('mounts', () => {
-  const volume: MountedVolume = { name: 'v', hostPath: '/pods/v', readOnly: false, selinuxRelabel: true };
-  const plan = (mount: Partial<NonNullable<Container['volumeMounts']>[number]>): ReturnType<typeof planVolumeMounts> =>
-    planVolumeMounts(aPod(), aContainer('app', { volumeMounts: [{ name: 'v', mountPath: '/data', ...mount }] }), { volumes: new Map([['v', volume]]), env: new Map([['A', 'x']]), podIps: [], selinuxEnabled: false, recursiveReadOnlySupported: false });
-
-  test('a mount follows its volume, and parts of volumes stay below it', () => {
-    assert.deepEqual(plan({ readOnly: true, subPathExpr: 'd/$(A)', mountPropagation: 'HostToContainer' }), [
-      { volume: 'v', subPath: 'd/x', mount: { containerPath: '/data', hostPath: '/pods/v', readOnly: true, recursiveReadOnly: false, selinuxRelabel: false, propagation: 'host-to-container' } },
-    ]);
-    assert.throws(() => plan({ name: 'w' }), { message: 'cannot find volume "w" to mount into container "app"' });
-    assert.throws(() => plan({ subPath: '../x' }), { message: "unable to provision SubPath `../x`: must not contain '..'" });
-    assert.throws(() => plan({ subPath: '/x' }), { message: 'error SubPath `/x` must not be an absolute path' });
-    assert.throws(() => plan({ subPathExpr: '$(NO)' }), { message: 'missing value for NO' });
-    assert.throws(() => plan({ readOnly: true, recursiveReadOnly: 'Enabled' }), { kind: 'Invalid' });
-  });
-
-  test('a subPath follows links inside its volume, makes what is missing, and never leaves', async () => {
-    const files = new FakeHostFiles(new FakeClock());
-    await files.makeDirectory('/pods/v/..2026', 0o755);
-    await files.writeFile('/pods/v/..2026/key', 'x', 0o644);
-    const links = { '..data': '..2026', key: '..data/key', out: '../../etc', abs: '/etc', inside: '/pods/v/..2026', loop: 'loop' };
-    for (const [name, target] of Object.entries(links)) await files.symlink(target, `/pods/v/${name}`);
-    assert.deepEqual(await Promise.all(['key', 'inside/key'].map((subPath) => resolveSubPath(files, '/pods/v', subPath))), ['/pods/v/..2026/key', '/pods/v/..2026/key']);
-    assert.equal(await resolveSubPath(files, '/pods/v', 'new/dir'), '/pods/v/new/dir');
-    assert.equal((await files.lstat('/pods/v/new/dir'))?.type, 'directory');
-    for (const bad of ['out', 'out/passwd', 'abs', 'loop']) await assert.rejects(resolveSubPath(files, '/pods/v', bad), { kind: 'Invalid' }, bad);
   });
 });

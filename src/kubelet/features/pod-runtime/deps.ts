@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { DnsConfig } from './dns-config.ts';
@@ -14,6 +15,7 @@ import type { ContainerSettings, NodeFacts } from './node-facts.ts';
 export interface PodRuntimeDeps {
   runtime: ContainerRuntime;
   files: HostFiles;
+  mounts: Pick<Mounts, 'bindBeneath'>;
   clock: Clock;
   random: Random;
   log: Logger;

@@ -21,6 +21,8 @@ export interface MountFacts {
 export interface PlannedMount {
   mount: Mount;
   volume: string;
+  /** In the container's list. */
+  index: number;
   /** Relative, without `..`; absent when the whole volume is mounted. */
   subPath?: string;
 }
@@ -28,26 +30,29 @@ export interface PlannedMount {
 /** The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message users see. */
 export function planVolumeMounts(pod: Pod, container: AnyContainer, facts: MountFacts): PlannedMount[] {
   if ((container.volumeDevices ?? []).length > 0) throw new KubeletError('Invalid', `cannot map block volumes into container "${container.name}": not supported by this agent yet`);
-  return (container.volumeMounts ?? []).map((mount) => {
-    const volume = facts.volumes.get(mount.name);
-    if (volume === undefined) {
-      const image = pod.spec.volumes?.find(({ name }) => name === mount.name)?.image !== undefined;
-      throw new KubeletError('Invalid', image ? `image volume "${mount.name}" is not supported by this agent yet` : `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-    }
-    const subPath = effectiveSubPath(mount, facts.env);
-    return {
-      volume: mount.name,
-      ...(subPath === '' ? {} : { subPath }),
-      mount: {
-        containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
-        hostPath: volume.hostPath,
-        readOnly: mount.readOnly === true || volume.readOnly,
-        recursiveReadOnly: recursiveReadOnly(mount, facts.recursiveReadOnlySupported),
-        selinuxRelabel: volume.selinuxRelabel && facts.selinuxEnabled,
-        propagation: propagationOf(mount),
-      },
-    };
-  });
+  return (container.volumeMounts ?? []).map((mount, index) => planned(pod, container, { mount, index, facts }));
+}
+
+function planned(pod: Pod, container: AnyContainer, { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts }): PlannedMount {
+  const volume = facts.volumes.get(mount.name);
+  if (volume === undefined) {
+    const image = pod.spec.volumes?.find(({ name }) => name === mount.name)?.image !== undefined;
+    throw new KubeletError('Invalid', image ? `image volume "${mount.name}" is not supported by this agent yet` : `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  }
+  const subPath = effectiveSubPath(mount, facts.env);
+  return {
+    volume: mount.name,
+    index,
+    ...(subPath === '' ? {} : { subPath }),
+    mount: {
+      containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
+      hostPath: volume.hostPath,
+      readOnly: mount.readOnly === true || volume.readOnly,
+      recursiveReadOnly: recursiveReadOnly(mount, facts.recursiveReadOnlySupported),
+      selinuxRelabel: volume.selinuxRelabel && facts.selinuxEnabled,
+      propagation: propagationOf(mount),
+    },
+  };
 }
 
 function effectiveSubPath(mount: VolumeMount, env: ReadonlyMap<string, string>): string {

@@ -1,51 +1,36 @@
-import { posix } from 'node:path';
-import { KubeletError } from '../../../base/errors.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { BindBeneathResult, Mounts } from '../../ports/mounts.ts';
 
-const maxLinks = 40;
+export interface SubPathRequest {
+  /** `<root>/pods/<uid>`. */
+  podDir: string;
+  container: string;
+  /** Of the mount in the container's list. */
+  index: number;
+  volume: string;
+  /** Where the volume is on the host. */
+  volumePath: string;
+  /** Relative, without `..`. */
+  subPath: string;
+}
+
+/** Upstream's layout (subpath_linux.go); what is mounted here goes with the pod's folder. */
+export function subPathTarget({ podDir, volume, container, index }: Pick<SubPathRequest, 'podDir' | 'volume' | 'container' | 'index'>): string {
+  return `${podDir}/volume-subpaths/${volume}/${container}/${index}`;
+}
 
 /**
- * The real host path of `subPath` inside a volume, with every symlink followed by hand and refused when it leads out of the volume
- * (CVE-2017-1002101). What is missing is created as directories with the volume's own mode.
- *
- * Weaker than upstream on purpose for now: between this check and the runtime's bind mount a container that can write to the volume
- * could swap a directory for a symlink (CVE-2021-25741). Closing that needs an open directory handle to bind, which is a later issue.
- * Rejects with `Invalid`, without details of the host's file system.
+ * The host path a container's mount binds when it names a part of its volume: a mount of the agent's own of exactly that part. A container that
+ * starts again finds the mount of its last start and keeps it if it still shows what the path leads to.
+ * Rejects with the messages users see, which tell nothing of the host's file system; what was wrong is in the log.
  */
-export async function resolveSubPath(files: HostFiles, volumePath: string, subPath: string): Promise<string> {
-  const refuse = (): KubeletError => new KubeletError('Invalid', `subPath "${subPath}" leads out of its volume`);
-  const pending = subPath.split('/').filter((part) => part !== '' && part !== '.');
-  let current = volumePath;
-  let links = 0;
-  let mode: number | undefined;
-  for (let part = pending.shift(); part !== undefined; part = pending.shift()) {
-    if (part === '..') {
-      if (current === volumePath) throw refuse();
-      current = posix.dirname(current);
-      continue;
-    }
-    const next = posix.join(current, part);
-    const info = await files.lstat(next);
-    if (info === undefined) {
-      mode ??= ((await files.stat(volumePath))?.mode ?? 0o750) & 0o7777;
-      await files.makeDirectory(next, mode);
-      current = next;
-      continue;
-    }
-    if (info.type !== 'symlink') {
-      current = next;
-      continue;
-    }
-    if (++links > maxLinks) throw refuse();
-    let target = await files.readLink(next);
-    if (target.startsWith('/')) {
-      // An absolute target is a path of the host: only one inside the volume is followed.
-      const inside = posix.relative(volumePath, posix.normalize(target));
-      if (inside === '..' || inside.startsWith('../')) throw refuse();
-      target = inside;
-      current = volumePath;
-    }
-    pending.unshift(...target.split('/').filter((piece) => piece !== '' && piece !== '.'));
-  }
-  return current;
+export async function prepareSubPath(deps: { mounts: Pick<Mounts, 'bindBeneath'>; log: Logger }, request: SubPathRequest): Promise<string> {
+  const { container, volume, volumePath, subPath } = request;
+  const target = subPathTarget(request);
+  const bind = (): Promise<BindBeneathResult> => deps.mounts.bindBeneath({ root: volumePath, subPath, target });
+  const result = await bind().catch((error: unknown): BindBeneathResult => ({ kind: 'refused', step: 'open', why: errorMessage(error) }));
+  if (result.kind === 'mounted') return target;
+  deps.log.error('a part of a volume cannot be mounted', { path: target, container, volume, subPath, error: result.why });
+  throw new KubeletError('Invalid', `failed to ${result.step === 'create' ? 'create subPath directory' : 'prepare subPath'} for volumeMount "${volume}" of container "${container}"`, { op: 'prepareSubPath' });
 }

@@ -32,7 +32,7 @@ export function containerStatuses(facts: ContainerStatusFacts, containers: reado
     const previous = facts.previous.find((status) => status.name === container.name);
     const records = recordsOf(facts, container, kind);
     const known = records[0] === undefined ? missing(facts, container, previous, restartingAll) : present(facts, records, previous);
-    const status = waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container) } });
+    const status = waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) } });
     return isGivenUp && status.state?.waiting !== undefined ? neverToRun(status) : status;
   });
   return kind === 'init' ? statuses : statuses.toSorted((left, right) => (left.name < right.name ? -1 : 1));
@@ -191,11 +191,15 @@ function hasRegularContainer(facts: ContainerStatusFacts): boolean {
   return facts.runtime.containers.some((record) => regular.has(record.name));
 }
 
-function volumeMountsOf(container: AnyContainer): VolumeMountStatus[] | undefined {
+/** What the runtime was told of recursive read-only once there is a container; before that, and when its record is gone, what was last said. */
+function volumeMountsOf(container: AnyContainer, record: ContainerRuntimeStatus | undefined, previous: ContainerStatus | undefined): VolumeMountStatus[] | undefined {
   return container.volumeMounts?.map((mount) => {
     const status: VolumeMountStatus = { name: mount.name, mountPath: mount.mountPath };
-    if (mount.readOnly === true) Object.assign(status, { readOnly: true, recursiveReadOnly: 'Disabled' });
-    return status;
+    if (mount.readOnly !== true) return status;
+    const made = record?.mounts?.find(({ containerPath }) => containerPath === mount.mountPath || containerPath === `/${mount.mountPath}`);
+    const said = previous?.volumeMounts?.find(({ mountPath }) => mountPath === mount.mountPath)?.recursiveReadOnly;
+    const known = made === undefined ? said : made.recursiveReadOnly === true ? 'Enabled' : undefined;
+    return { ...status, readOnly: true, recursiveReadOnly: known ?? 'Disabled' };
   });
 }
 

@@ -8,6 +8,7 @@ import type { PodVolumes } from '../../../model/pod-volumes.ts';
 import type { ProbeVerdict } from '../../../model/probe-result.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
+import { FakeMounts } from '../../../ports/testing/fake-mounts.ts';
 import { FakeRuntime } from '../../../ports/testing/fake-runtime.ts';
 import type { PodRuntimeDeps } from '../deps.ts';
 import type { ImageOutcome } from '../interfaces.ts';
@@ -31,6 +32,7 @@ export class Harness {
   readonly clock = new FakeClock();
   readonly runtime: FakeRuntime;
   readonly files: FakeHostFiles;
+  readonly mounts: FakeMounts;
   readonly pods: PodRuntime;
   /** `TYPE REASON MESSAGE`, as recorded. */
   readonly events: string[] = [];
@@ -51,8 +53,9 @@ export class Harness {
     this.runtime = new FakeRuntime({ clock });
     for (const name of ['app', 'log', 'i1', 'i2', 'side', 's2', 'debug']) this.runtime.addImage(`${name}:1`);
     this.files = new FakeHostFiles(clock);
+    this.mounts = new FakeMounts(this.files);
     this.pods = new PodRuntime({
-      runtime: this.runtime, files: this.files, clock, random: seededRandom(1), log: silentLogger, settings: testSettings, node: () => testNode,
+      runtime: this.runtime, files: this.files, mounts: this.mounts, clock, random: seededRandom(1), log: silentLogger, settings: testSettings, node: () => testNode,
       hostDns: async () => ({ servers: ['1.1.1.1'], searches: [], options: [] }),
       images: {
         ensure: ({ container }) => this.image(container.image ?? ''),
