@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLogger } from '../../../base/log.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { podUid } from '../../model/ids.ts';
+import { judgeAdmission } from './admission-chain.ts';
+import { AdmissionDesk } from './admission-desk.ts';
+import type { AdmissionAnswer, AdmissionStep } from './admission-step.ts';
+import type { Standing } from './standing.ts';
+
+const node: Node = { metadata: { name: 'n1', namespace: '', uid: '', labels: {} }, status: { allocatable: { cpu: '2', pods: '10' } } };
+const ask = (cpu: string, changes: Changes = {}): Changes => ({ 'spec.containers[0].resources.requests': { cpu }, ...changes });
+
+function harness(steps: readonly AdmissionStep[] = []) {
+  const clock = new FakeClock();
+  const pods = new Map<string, Pod>();
+  const log: string[] = [];
+  const world = { ran: new Set<string>(), ended: new Set<string>(), running: new Set<string>(), node };
+  const admitted = new Set<string>();
+  const desk = new AdmissionDesk({
+    judge: (question) => judgeAdmission(question, { checks: {}, standalone: false, taintComparisons: false }),
+    steps,
+    node: () => world.node,
+    livePods: () => [...pods.values()],
+    pod: (uid) => pods.get(uid),
+    hasRun: ({ metadata }) => world.ran.has(metadata.uid),
+    hasEnded: ({ metadata }) => world.ended.has(metadata.uid),
+    record: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid), forget: (uid) => void admitted.delete(uid), forgetUnknown: () => undefined },
+    stop: (uid) => void log.push(`stop ${uid}`),
+    hasStopped: (uid) => !world.running.has(uid),
+    onChange: (uid) => void log.push(`changed ${uid}`),
+    recorder: { event: ({ metadata }, type, reason, message) => void log.push(`${metadata.uid}: ${type} ${reason} ${message}`) },
+    clock,
+    log: silentLogger,
+  });
+  const add = (uid: string, changes: Changes = {}): Standing => {
+    const pod = buildPod({ 'metadata.uid': uid, 'metadata.name': uid, ...changes });
+    pods.set(uid, pod);
+    return desk.consider(pod);
+  };
+  const remove = (uid: string): void => {
+    pods.delete(uid);
+    desk.forget(podUid(uid));
+  };
+  const kind = (uid: string): string | undefined => desk.standing(podUid(uid))?.kind;
+  return { clock, desk, pods, log, world, admitted, add, remove, kind };
+}
+
+const FULL = "Node didn't have enough resource: cpu, requested: 1500, used: 1500, capacity: 2000";
+
+describe('the admission desk', () => {
+  it('admits what fits, remembers it, and turns away what does not, with an event', () => {
+    const { add, admitted, log } = harness();
+    assert.deepEqual(add('a', ask('1500m')), { kind: 'admitted' });
+    assert.deepEqual(add('b', ask('1500m')), { kind: 'rejected', reason: 'OutOfcpu', message: FULL });
+    assert.deepEqual([[...admitted], log], [['a'], [`b: Warning OutOfcpu ${FULL}`]]);
+  });
+
+  it('tells the status of a pod it turned away, and nothing of one it admitted', () => {
+    const { add, desk } = harness();
+    add('a', ask('1500m'));
+    add('b', ask('1500m'));
+    assert.deepEqual([desk.verdictOn(podUid('a')), desk.verdictOn(podUid('b'))], [undefined, { kind: 'rejected', reason: 'OutOfcpu', message: `Pod was rejected: ${FULL}` }]);
+  });
+
+  it('lets what was turned away take no room, and judges nobody twice', () => {
+    const { add, remove } = harness();
+    add('a', ask('1500m'));
+    add('b', ask('1500m'));
+    assert.equal(add('c', ask('500m')).kind, 'admitted');
+    remove('a');
+    assert.equal(add('b', ask('1500m')).kind, 'rejected');
+    assert.equal(add('d', ask('1500m')).kind, 'admitted');
+  });
+
+  it('never judges a pod that ran here, that was admitted by an earlier agent, or that is over', () => {
+    const { add, world, admitted, log } = harness();
+    world.node = { ...node, metadata: { ...node.metadata, labels: {} } };
+    const misfit = { 'spec.nodeSelector': { zone: 'gone' } };
+    world.ran.add('ran');
+    world.ended.add('ended');
+    admitted.add('recorded');
+    assert.deepEqual(['ran', 'ended', 'recorded', 'new'].map((uid) => add(uid, misfit).kind), ['admitted', 'admitted', 'admitted', 'rejected']);
+    assert.equal(log.length, 1);
+  });
+
+  it('gives what runs its place before what is new, whichever is older', () => {
+    const { desk, pods, world } = harness();
+    const build = (uid: string) => buildPod({ 'metadata.uid': uid, ...ask('1500m') });
+    world.ran.add('ran');
+    for (const uid of ['new', 'ran']) pods.set(uid, build(uid));
+    desk.adopt([build('new'), build('ran')]);
+    assert.equal(desk.consider(build('new')).kind, 'rejected');
+    assert.equal(desk.consider(build('ran')).kind, 'admitted');
+  });
+
+  it('judges a pod anew that is gone and comes again', () => {
+    const { add, remove, kind } = harness();
+    add('a', ask('1500m'));
+    add('b', ask('1500m'));
+    remove('a');
+    remove('b');
+    assert.equal(kind('b'), undefined);
+    assert.equal(add('b', ask('1500m')).kind, 'admitted');
+  });
+
+  it('says of a pod that runs whether more resources would fit', () => {
+    const { add, desk } = harness();
+    add('a', ask('500m'));
+    add('b', ask('500m'));
+    const grown = (cpu: string) => desk.misfit(buildPod({ 'metadata.uid': 'a', ...ask(cpu) }))?.reason;
+    assert.deepEqual([grown('1500m'), grown('1501m')], [undefined, 'OutOfcpu']);
+  });
+});
+
+describe('making room', () => {
+  const critical = { 'spec.priority': 2_000_000_000 };
+
+  it('stops the victims, says why, and admits the pod when nothing of them runs any more', () => {
+    const { add, desk, log, world, kind, admitted } = harness();
+    add('low', ask('1500m'));
+    world.running.add('low');
+    const held = add('high', ask('1500m', critical));
+    assert.deepEqual(held, { kind: 'held', sinceMs: 1_767_225_600_000, by: 'preemption', why: 'pods that make room for it are being stopped: default/low' });
+    assert.deepEqual(log, ['low: Warning Preempting Preempted in order to admit critical pod', 'stop low']);
+    const verdict = desk.verdictOn(podUid('low'));
+    assert.deepEqual(verdict, {
+      kind: 'preempted', reason: 'Preempting', message: 'Preempted in order to admit critical pod',
+      condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
+    });
+    world.running.delete('low');
+    desk.podStopped(podUid('low'));
+    assert.deepEqual([kind('high'), [...admitted], log.at(-1)], ['admitted', ['high'], 'changed high']);
+  });
+
+  it('lets nobody else have the room that is being made', () => {
+    const { add, world } = harness();
+    add('low', ask('1500m'));
+    world.running.add('low');
+    add('high', ask('1500m', critical));
+    assert.equal(add('other', ask('1')).kind, 'rejected');
+    assert.equal(add('small', ask('500m')).kind, 'admitted');
+  });
+
+  it('goes on without a victim that does not end in its time and a half', async () => {
+    const { add, world, kind, clock, log } = harness();
+    add('low', ask('1500m', { 'spec.terminationGracePeriodSeconds': 20 }));
+    world.running.add('low');
+    add('high', ask('1500m', critical));
+    await clock.advance(29_999);
+    assert.equal(kind('high'), 'held');
+    await clock.advance(1);
+    assert.deepEqual([kind('high'), log.at(-2)], ['admitted', 'low: Warning ExceededGracePeriod Container runtime did not kill the pod within specified grace period.']);
+  });
+
+  it('is given up when the pod it is for goes away', () => {
+    const { add, world, remove, desk, kind } = harness();
+    add('low', ask('1500m'));
+    world.running.add('low');
+    add('high', ask('1500m', critical));
+    remove('high');
+    world.running.delete('low');
+    desk.podStopped(podUid('low'));
+    assert.equal(kind('high'), undefined);
+  });
+});
+
+describe("an operator's own step", () => {
+  /** A step that answers what it is told to. */
+  function scripted(extra: Partial<AdmissionStep> = {}) {
+    const control = { answer: { kind: 'admit' } as AdmissionAnswer | Error | 'hang', asked: [] as string[] };
+    const step: AdmissionStep = {
+      name: 'driver',
+      admit: async ({ pod, attempt }) => {
+        control.asked.push(`${pod.metadata.uid} ${attempt}`);
+        if (control.answer === 'hang') return new Promise(() => undefined);
+        if (control.answer instanceof Error) throw control.answer;
+        return control.answer;
+      },
+      ...extra,
+    };
+    return { step, control };
+  }
+
+  it('may hold a pod until what it waits for happens; the pod takes no room meanwhile', async () => {
+    const { step, control } = scripted();
+    const { add, clock, desk, kind, log } = harness([step]);
+    const ready = Promise.withResolvers<void>();
+    control.answer = { kind: 'hold', why: 'no driver', until: ready.promise };
+    assert.equal(add('a', ask('1500m')).kind, 'held');
+    await clock.advance(0);
+    assert.deepEqual(desk.standing(podUid('a')), { kind: 'held', by: 'driver', why: 'no driver', sinceMs: clock.nowMs(), nextTryAtMs: clock.nowMs() + 60_000 });
+    assert.deepEqual(desk.verdictOn(podUid('a')), { kind: 'held', reason: 'AdmissionHeld', message: 'held by driver: no driver' });
+    assert.equal(log[0], 'a: Normal AdmissionHeld Held by admission step driver: no driver');
+    assert.equal(desk.misfit(buildPod({ 'metadata.uid': 'z', ...ask('2') })), undefined);
+    control.answer = { kind: 'admit' };
+    ready.resolve();
+    await clock.advance(100);
+    assert.deepEqual([kind('a'), log.at(-1), control.asked], ['admitted', 'changed a', ['a 1', 'a 2']]);
+  });
+
+  it('is asked again after a pause that grows, at its own pace, or when the desk is woken', async () => {
+    const { step, control } = scripted();
+    const { add, clock, desk } = harness([step]);
+    control.answer = { kind: 'hold', why: 'not yet' };
+    add('a');
+    await clock.advance(1000 + 2000 + 4000 - 1);
+    assert.equal(control.asked.length, 3);
+    control.answer = { kind: 'hold', why: 'not yet', retryAfterMs: 500_000 };
+    await clock.advance(1);
+    await clock.advance(100_000);
+    assert.equal(control.asked.length, 4);
+    desk.wake();
+    await clock.advance(0);
+    assert.equal(control.asked.length, 5);
+  });
+
+  it('may turn a pod away with a reason of its own', async () => {
+    const { step, control } = scripted();
+    const { add, clock, desk, log } = harness([step]);
+    control.answer = { kind: 'reject', reason: 'NoGpu', message: 'this node has none' };
+    add('a');
+    await clock.advance(0);
+    assert.deepEqual(desk.verdictOn(podUid('a')), { kind: 'rejected', reason: 'NoGpu', message: 'Pod was rejected: this node has none' });
+    assert.deepEqual(log, ['a: Warning NoGpu this node has none', 'changed a']);
+  });
+
+  it('that fails or hangs holds its pod and no other, and says so', async () => {
+    const { step, control } = scripted({ timeoutMs: 2000 });
+    const { add, clock, desk, kind } = harness([step]);
+    control.answer = 'hang';
+    add('a');
+    control.answer = { kind: 'admit' };
+    add('b');
+    await clock.advance(0);
+    assert.deepEqual([kind('a'), kind('b')], ['held', 'admitted']);
+    await clock.advance(2000);
+    const standing = desk.standing(podUid('a'));
+    assert.match(standing?.kind === 'held' ? standing.why : '', /the step failed: admission step driver took longer than 2000 ms/);
+    await clock.advance(1000);
+    assert.equal(kind('a'), 'admitted');
+  });
+
+  it('that fails is left out when it was made to be', async () => {
+    const { step, control } = scripted({ onFailure: 'ignore' });
+    const { add, clock, kind } = harness([step]);
+    control.answer = new Error('broken');
+    add('a');
+    await clock.advance(0);
+    assert.equal(kind('a'), 'admitted');
+  });
+
+  it('is not asked about a pod that the node would not take, nor about one that ran here', async () => {
+    const { step, control } = scripted();
+    const { add, clock, world } = harness([step]);
+    world.ran.add('ran');
+    add('ran');
+    assert.equal(add('misfit', { 'spec.nodeSelector': { a: 'b' } }).kind, 'rejected');
+    await clock.advance(0);
+    assert.deepEqual(control.asked, []);
+  });
+
+  it('lets a pod go that is judged again then: its room may be taken', async () => {
+    const { step, control } = scripted();
+    const { add, clock, world, desk, pods } = harness([step]);
+    control.answer = { kind: 'hold', why: 'x', retryAfterMs: 1000 };
+    add('a', ask('1500m'));
+    world.ran.add('b');
+    pods.set('b', buildPod({ 'metadata.uid': 'b', ...ask('1500m') }));
+    desk.adopt([...pods.values()]);
+    await clock.advance(0);
+    control.answer = { kind: 'admit' };
+    await clock.advance(1000);
+    assert.equal(desk.verdictOn(podUid('a'))?.reason, 'OutOfcpu');
+  });
+
+  it('is asked no more about a pod that is stopped, and told so', async () => {
+    const signals: AbortSignal[] = [];
+    const step: AdmissionStep = { name: 's', admit: (_request, signal) => (signals.push(signal), { kind: 'hold', why: 'x' }) };
+    const { add, clock, desk, kind } = harness([step]);
+    add('a');
+    await clock.advance(0);
+    desk.withdraw(podUid('a'));
+    await clock.advance(60_000);
+    assert.deepEqual([signals.length, signals[0]?.aborted, kind('a')], [1, true, undefined]);
+  });
+
+  it('that never tires of an `until` that is always over does not keep the agent busy', async () => {
+    const { step, control } = scripted();
+    const { add, clock } = harness([step]);
+    control.answer = { kind: 'hold', why: 'x', until: Promise.resolve() };
+    add('a');
+    await clock.advance(1000);
+    assert.ok(control.asked.length >= 2 && control.asked.length <= 12, String(control.asked.length));
+  });
+
+  it('comes after the step before it', async () => {
+    const first = scripted();
+    const second = scripted();
+    const { add, clock, kind } = harness([{ ...first.step, name: 'first' }, second.step]);
+    first.control.answer = { kind: 'hold', why: 'x', retryAfterMs: 1000 };
+    add('a');
+    await clock.advance(0);
+    assert.deepEqual([first.control.asked.length, second.control.asked.length], [1, 0]);
+    first.control.answer = { kind: 'admit' };
+    await clock.advance(1000);
+    assert.deepEqual([second.control.asked.length, kind('a')], [1, 'admitted']);
+  });
+});
