@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodSpec } from '../../api/core/pod-spec.ts';
 import type { AppArmorProfile } from '../../api/core/security-context.ts';
-import { checkAppArmor, checkSupplementalGroupsPolicy, effectiveAppArmor } from './security-checks.ts';
+import { checkAppArmor, effectiveAppArmor } from './security-checks.ts';
 
 const key = (name: string): string => `container.apparmor.security.beta.kubernetes.io/${name}`;
 const podWith = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({ metadata: { name: 'p', namespace: 'n', uid: 'u', annotations }, spec: { containers: [{ name: 'app' }], ...spec } });
@@ -36,10 +36,4 @@ describe('AppArmor', () => {
     const pod = podWith({ securityContext: { appArmorProfile: confined }, containers: [{ name: 'app' }, { name: 'own', securityContext: { appArmorProfile: { type: 'Unconfined' } } }, { name: 'bare' }, { name: 'odd' }] }, { [key('app')]: 'localhost/mine', [key('own')]: 'localhost/mine', [key('odd')]: '' });
     assert.deepEqual(pod.spec.containers.map((container) => effectiveAppArmor(pod, container)), [{ type: 'Localhost', localhostProfile: 'mine' }, { type: 'Unconfined' }, confined, confined]);
   });
-});
-
-test('Strict supplemental groups need a runtime that knows them', () => {
-  const pod = (policy?: 'Strict' | 'Merge'): Pod => podWith({ securityContext: { supplementalGroupsPolicy: policy } });
-  assert.deepEqual(checkSupplementalGroupsPolicy(pod('Strict'), { supplementalGroupsPolicy: false }), { reason: 'SupplementalGroupsPolicyNotSupported', message: 'SupplementalGroupsPolicy=Strict is not supported in this node' });
-  assert.deepEqual([checkSupplementalGroupsPolicy(pod('Strict'), { supplementalGroupsPolicy: true }), checkSupplementalGroupsPolicy(pod('Merge'), { supplementalGroupsPolicy: false }), checkSupplementalGroupsPolicy(pod(), { supplementalGroupsPolicy: false })], [undefined, undefined, undefined]);
 });

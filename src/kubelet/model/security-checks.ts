@@ -49,9 +49,3 @@ function needsAppArmor(pod: Pod): boolean {
   if ([...allContainers(pod)].some(({ container }) => confines(container.securityContext?.appArmorProfile))) return true;
   return Object.entries(pod.metadata.annotations ?? {}).some(([key, value]) => key.startsWith(annotations.appArmorContainerPrefix) && value !== 'unconfined');
 }
-
-/** A runtime that knows no such policy merges, which gives groups the pod does not want (upstream: lifecycle/predicate.go). */
-export function checkSupplementalGroupsPolicy(pod: Pod, runtime: { supplementalGroupsPolicy: boolean }): Refusal | undefined {
-  if (pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict' || runtime.supplementalGroupsPolicy) return undefined;
-  return { reason: podReasons.supplementalGroupsPolicyNotSupported, message: 'SupplementalGroupsPolicy=Strict is not supported in this node' };
-}

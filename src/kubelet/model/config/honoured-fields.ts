@@ -155,7 +155,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   containerRuntimeEndpoint: honoured(),
   imageServiceEndpoint: honoured(),
   failCgroupV1: honoured(),
-  'userNamespaces.idsPerPod': notYet('pods with hostUsers: false are refused'),
+  'userNamespaces.idsPerPod': honoured(),
 };
 
 /** The same for the flags that set no field. */

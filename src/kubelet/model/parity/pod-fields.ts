@@ -53,7 +53,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     overhead: warned('the cgroup of the pod does not count it'),
     topologySpreadConstraints: whole(scheduler),
     setHostnameAsFQDN: honoured(),
-    hostUsers: rejected('user namespaces are not there yet; the pod would run in that of the host', (value) => value === false),
+    hostUsers: honoured('needs a runtime handler that maps users; a record of ids that is damaged is made anew from what runs, where upstream does not start'),
     schedulingGates: whole(scheduler),
     resourceClaims: rejected('dynamic resources are not there yet'),
     resources: warned('resources of the whole pod are not enforced; those of its containers are'),
@@ -131,7 +131,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   AppArmorProfile: yes('type localhostProfile'),
   PodSecurityContext: {
     ...yes('seLinuxOptions runAsUser runAsGroup runAsNonRoot supplementalGroups supplementalGroupsPolicy fsGroup sysctls fsGroupChangePolicy seccompProfile appArmorProfile'),
-    seLinuxChangePolicy: notYet('volumes are labelled by the runtime'),
+    seLinuxChangePolicy: partly('as Recursive: the runtime labels volumes; mounting with a label is not there yet'),
     windowsOptions: whole(windows),
   },
   Sysctl: yes('name value'),

@@ -11,19 +11,18 @@ const found = (spec: Readonly<Record<string, unknown>>): string[] => {
 };
 
 test('a plain pod asks for nothing that is missing', () => {
-  assert.deepEqual(found({ volumes: [{ name: 'v', emptyDir: {} }], hostNetwork: true, securityContext: { runAsUser: 1 }, hostUsers: true, dnsPolicy: 'Default' }), []);
+  assert.deepEqual(found({ volumes: [{ name: 'v', emptyDir: {} }], hostNetwork: true, securityContext: { runAsUser: 1 }, hostUsers: false, dnsPolicy: 'Default' }), []);
 });
 
 test('what would break or weaken a pod rejects it, with the path', () => {
   assert.deepEqual(
     found({
-      hostUsers: false,
       runtimeClassName: 'gvisor',
       volumes: [{ name: 'ok', emptyDir: {} }, { name: 'claim', persistentVolumeClaim: { claimName: 'x' } }, { name: 'huge', emptyDir: { medium: 'HugePages-2Mi' } }],
       initContainers: [{ name: 'i', env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'p', key: 'k' } } }] }],
     }),
     [
-      'reject spec.hostUsers', 'reject spec.runtimeClassName', 'reject spec.volumes[1].persistentVolumeClaim', 'reject spec.volumes[2].emptyDir.medium',
+      'reject spec.runtimeClassName', 'reject spec.volumes[1].persistentVolumeClaim', 'reject spec.volumes[2].emptyDir.medium',
       'reject spec.initContainers[0].env[0].valueFrom.fileKeyRef',
     ],
   );
