@@ -173,7 +173,7 @@ export class SimulatedNode {
       processes: { run: () => Promise.reject(new Error('no programs here')) },
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
-      machine: { nodeName: NODE_NAME, cores: 4, memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
+      machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
       runtimeName: 'containerd',
     };
   }

@@ -5,10 +5,16 @@ import os from 'node:os';
 export interface LinuxNode {
   hostname: string;
   cores: number;
+  /** Numbers of the CPUs that are online, whatever this process may use of them. */
+  onlineCpus: readonly number[];
+  /** As Go and Kubernetes name it: `amd64`. */
+  architecture: string;
   memoryBytes: number;
   swapBytes: number;
   /** As the kernel names them: `2MB`, `1GB`. */
   hugePageSizes: readonly string[];
+  /** How much memory is set aside as huge pages of each size. */
+  hugePages: readonly { sizeBytes: number; totalBytes: number }[];
   thermalThrottlePaths: readonly string[];
   selinuxEnabled: boolean;
   appArmorEnabled: boolean;
@@ -23,9 +29,12 @@ export function readLinuxNode(): LinuxNode {
   return {
     hostname: os.hostname().trim().toLowerCase(),
     cores: os.availableParallelism(),
+    onlineCpus: onlineCpus(),
+    architecture: goArchitectures[process.arch] ?? process.arch,
     memoryBytes: memory('MemTotal'),
     swapBytes: memory('SwapTotal'),
     hugePageSizes: hugePageSizes(),
+    hugePages: hugePages(),
     thermalThrottlePaths: thermalThrottlePaths(),
     selinuxEnabled: existsSync('/sys/fs/selinux/enforce'),
     appArmorEnabled: appArmorEnabled(),
@@ -55,6 +64,25 @@ function hugePageSizes(): string[] {
     if (kilobytes === 0) return [];
     if (kilobytes % (1024 * 1024) === 0) return [`${kilobytes / (1024 * 1024)}GB`];
     return [kilobytes % 1024 === 0 ? `${kilobytes / 1024}MB` : `${kilobytes}KB`];
+  });
+}
+
+function hugePages(folder = '/sys/kernel/mm/hugepages'): { sizeBytes: number; totalBytes: number }[] {
+  return listOrEmpty(folder).flatMap((name) => {
+    const sizeBytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0) * 1024;
+    return sizeBytes === 0 ? [] : [{ sizeBytes, totalBytes: sizeBytes * Number(readFileSync(`${folder}/${name}/nr_hugepages`, 'utf8').trim()) }];
+  });
+}
+
+const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+
+function onlineCpus(): number[] {
+  const path = '/sys/devices/system/cpu/online';
+  const listed = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+  if (listed === '') return [...Array(os.availableParallelism()).keys()];
+  return listed.split(',').flatMap((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
   });
 }
 

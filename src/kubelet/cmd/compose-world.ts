@@ -65,10 +65,20 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     processes: linuxProcesses,
     logFiles: linuxLogFiles,
     disk: { diskUsage },
-    machine: { ...machine, workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
+    machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient),
   };
+}
+
+/** Without it pods are not held to the storage of the node. */
+async function storageBytes(rootDir: string, log: Logger): Promise<number | undefined> {
+  try {
+    return (await diskUsage(rootDir)).capacityBytes;
+  } catch (error) {
+    log.warn('the size of the file system of the root directory cannot be read; the node offers no ephemeral storage', { rootDir, error: errorMessage(error) });
+    return undefined;
+  }
 }
 
 function closeAll(...clients: readonly CriClient[]): void {

@@ -14,11 +14,19 @@ import type { ContainerRuntime, RuntimeEventSource } from '../ports/runtime.ts';
 /** Facts of the machine, read once at start. */
 export interface MachineFacts {
   nodeName: string;
+  /** How much this process can do at once. */
   cores: number;
+  /** Numbers of the machine's CPUs, whatever this process may use of them. */
+  onlineCpus: readonly number[];
+  /** As Go and Kubernetes name it: `amd64`. */
+  architecture: string;
+  /** Size of the file system of the root directory; undefined when it could not be read. */
+  rootStorageBytes: number | undefined;
   memoryBytes: number;
   swapBytes: number;
   hugePageSizes: readonly string[];
   hugePageSizesBytes: readonly number[];
+  hugePages: readonly { sizeBytes: number; totalBytes: number }[];
   thermalThrottlePaths: readonly string[];
   selinuxEnabled: boolean;
   appArmorEnabled: boolean;
