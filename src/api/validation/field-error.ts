@@ -1,3 +1,5 @@
+import { goQuote } from '../go-quote.ts';
+
 /** What kind of thing is wrong with a field; the texts are upstream's (apimachinery util/validation/field). */
 export type FieldErrorType = 'Required value' | 'Invalid value' | 'Unsupported value' | 'Duplicate value' | 'Not found' | 'Forbidden' | 'Too long' | 'Too many';
 
@@ -74,11 +76,6 @@ export function formatInvalid(kind: string, name: string, errors: readonly Field
   const texts = [...new Set(errors.map(formatFieldError))];
   const body = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   return `${kind} ${goQuote(name)} is invalid: ${body}`;
-}
-
-/** Text in quotes as Go's %q writes it. */
-export function goQuote(text: string): string {
-  return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
 }
 
 function goValue(value: unknown): string {

@@ -11,6 +11,7 @@ import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
 import { fileWork } from './linux-file-work.ts';
 import { watchHostPath } from './linux-files-watch.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
+import { openFileBeneath, readOpenFile } from './linux-read-beneath.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
@@ -53,6 +54,17 @@ export class LinuxFiles implements HostFiles {
         return buffer.subarray(0, filled);
       }),
     );
+  }
+
+  async readBeneath(root: string, path: string, limitBytes: number): Promise<Uint8Array> {
+    return translated('read', path, async () => {
+      const fd = await openFileBeneath(pooledFdOps, root, path);
+      try {
+        return await readOpenFile(fd, path, limitBytes);
+      } finally {
+        await pooledFdOps.close(fd);
+      }
+    });
   }
 
   async writeFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {

@@ -1,3 +1,5 @@
+import { goQuote } from '../../api/go-quote.ts';
+import { KubeletError } from '../../base/errors.ts';
 import { ContainerManager } from '../features/container-manager/container-manager.ts';
 import { createEventRecorder } from '../features/events/event-recorder.ts';
 import { ActivityBoard } from '../features/explain/activity-board.ts';
@@ -6,6 +8,7 @@ import { HookRunner } from '../features/lifecycle-hooks/hook-runner.ts';
 import { Pleg } from '../features/pleg/pleg.ts';
 import { RuntimeCache } from '../features/pleg/runtime-cache.ts';
 import { ObjectStore } from '../features/pod-config/object-store.ts';
+import type { RuntimeHandlers } from '../features/pod-runtime/interfaces.ts';
 import type { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
 import { PodStore } from '../features/pod-store/pod-store.ts';
 import { ProbeManager } from '../features/probes/probe-manager.ts';
@@ -13,7 +16,8 @@ import { createVolumeManager } from '../features/volumes/create-volume-manager.t
 import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import { RuntimeMonitor } from '../loop/runtime-monitor.ts';
 import type { SyncInput } from '../loop/sync-loop.ts';
-import type { PodUid } from '../model/ids.ts';
+import { podUid, type PodUid } from '../model/ids.ts';
+import type { ClusterObjects } from '../ports/cluster-objects.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
@@ -31,6 +35,8 @@ export interface Links {
   refreshStatus: (uid: PodUid) => void;
   runtimeChanged: () => void;
 }
+  /** Why a pod may not have a sandbox of its runtime class; undefined for most. */
+  runtimeClassRefusal: (uid: PodUid) => string | undefined;
 
 /** What is known: of pods, objects, the runtime, and what happened. */
 export interface Knowledge {
@@ -195,6 +201,21 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
     objects,
     events: recorder,
     timeline: records.timeline,
+/** Upstream: runtimeclass_manager.go LookupRuntimeHandler. */
+function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers {
+  return {
+    lookup: async (pod) => {
+      const name = pod.spec.runtimeClassName ?? '';
+      if (name === '') return '';
+      const found = await objects.get('RuntimeClass', '', name);
+      if (found === undefined) throw new KubeletError('NotFound', `runtimeclass.node.k8s.io ${goQuote(name)} not found`);
+      const refusal = links.runtimeClassRefusal(podUid(pod.metadata.uid));
+      if (refusal !== undefined) throw new KubeletError('Invalid', refusal);
+      return found.handler;
+    },
+  };
+}
+
     onChange: (uid) => links.refreshStatus(uid),
     onStarted: (pod, status) => {
       logRotation.noteStarted(status.id);
@@ -203,3 +224,5 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
     health: () => monitor.health,
   });
 }
+    services: { services: () => objects.list('Service', '') },
+    handlers: composeHandlers(objects, links),

@@ -2,6 +2,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { ContainerGc } from '../features/container-gc/container-gc.ts';
 import { ExplainStore } from '../features/explain/explain-store.ts';
 import { PodConfig } from '../features/pod-config/pod-config.ts';
+import { RuntimeClassAdmission } from '../features/pod-config/runtime-class-admission.ts';
 import { restartsAfterExit, shouldBeStarted, shouldRestartAllContainers } from '../features/pod-runtime/restart-policy.ts';
 import { isGivenUp } from '../features/pod-runtime/compute-pod-actions.ts';
 import { computeSandboxDecision } from '../features/pod-runtime/sandbox-changed.ts';
@@ -58,7 +59,15 @@ export function composeLoop(context: LoopContext): LoopParts {
     onUpdate: (update) => links.post({ kind: 'configuration', update }),
     onSourcesReady: () => links.post({ kind: 'housekeeping' }),
   });
-  const sources = composeSources(settings, world, { podConfig, objects: knowledge.objects });
+  const runtimeClasses = new RuntimeClassAdmission({
+    lookup: (name) => knowledge.objects.get('RuntimeClass', '', name),
+    setSource: (source, pods, report) => podConfig.setSource(source, pods, report),
+    log,
+  });
+  knowledge.objects.onChange(({ kind, name }) => {
+    if (kind === 'RuntimeClass') runtimeClasses.classChanged(name);
+  });
+  const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.objects });
   const status = composeStatus(context, () => workers);
   const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
   const gone = new Set<(pod: Pod) => void>();
@@ -72,6 +81,7 @@ export function composeLoop(context: LoopContext): LoopParts {
   Object.assign(links, {
     post: (input) => loop.post(input),
     refreshStatus: (uid) => void status.refresh(uid),
+    runtimeClassRefusal: (uid) => runtimeClasses.refusal(uid),
     // Pods that waited for the runtime or the network need not wait for their next turn.
     runtimeChanged: () => {
       if (actors.monitor.networkError() === undefined) loop.post({ kind: 'sync', uids: [...workers.known().keys()] });

@@ -53,7 +53,7 @@ async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig |
   }
 }
 
-type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'events' | 'timeline' | 'onChange' | 'onStarted'>;
+type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'onStarted'>;
 
 export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { health: () => RuntimeHealth | undefined }): PodRuntime {
   const { config, rootDir } = settings;
@@ -69,7 +69,6 @@ export function composePodRuntime(settings: { config: KubeletConfig; rootDir: st
     settings: containerSettings(config, rootDir),
     node: () => nodeFacts(world, health()),
     hostDns: () => hostDns(config, world),
-    handlers: { lookup: (runtimeClassName) => runtimeClassName ?? '' },
     cores: world.machine.cores,
     maxContainerRestartPeriodMs: config.runtime.restartBackoffMaxMs,
   });

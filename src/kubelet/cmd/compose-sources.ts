@@ -7,7 +7,6 @@ import { HttpSource } from '../features/pod-config/http-source.ts';
 import { LastGoodManifests } from '../features/pod-config/last-good.ts';
 import { formatProblem, type ManifestProblem, type ManifestRules } from '../features/pod-config/manifest-reader.ts';
 import type { ObjectStore } from '../features/pod-config/object-store.ts';
-import type { PodConfig } from '../features/pod-config/pod-config.ts';
 import type { GcPolicy } from '../features/container-gc/gc-select.ts';
 import type { CredentialProvider } from '../features/images/credentials/provider-config.ts';
 import type { Problem } from '../features/server/local-api.ts';
@@ -64,11 +63,14 @@ interface SourceContext {
   settings: ComposeSettings;
   world: World;
   rules: ManifestRules;
-  podConfig: PodConfig;
+  setPods: SetPods;
   objects: ObjectStore;
 }
 
-export function composeSources(settings: ComposeSettings, world: World, parts: { podConfig: PodConfig; objects: ObjectStore }): Sources {
+/** All pods of one source, as PodConfig takes them. */
+type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
+
+export function composeSources(settings: ComposeSettings, world: World, parts: { setPods: SetPods; objects: ObjectStore }): Sources {
   const { files, clock, log } = world;
   const rules: ManifestRules = { nodeName: world.machine.nodeName, standalone: true, validate: judgePod };
   const context: SourceContext = { settings, world, rules, ...parts };
@@ -110,21 +112,20 @@ export function composeSources(settings: ComposeSettings, world: World, parts: {
   };
 }
 
-function composeFileSource({ settings, world, rules, podConfig, objects }: SourceContext, lastGood: LastGoodManifests): FileSource {
+function composeFileSource({ settings, world, rules, setPods, objects }: SourceContext, lastGood: LastGoodManifests): FileSource {
   const { clock, random, log, files } = world;
   const { staticPodPath: path, filePeriodMs: periodMs } = settings.config.sources;
-  const setPods = (pods: readonly Pod[], report: { complete: boolean }): void => podConfig.setSource('file', pods, report);
-  return new FileSource({ path, periodMs, rules, files, clock, random, log, objects, lastGood, setPods });
+  return new FileSource({ path, periodMs, rules, files, clock, random, log, objects, lastGood, setPods: (pods, report) => setPods('file', pods, report) });
 }
 
-function composeHttpSource({ settings, world, rules, podConfig, objects }: SourceContext): HttpSource {
+function composeHttpSource({ settings, world, rules, setPods, objects }: SourceContext): HttpSource {
   const { clock, random, log, dial } = world;
   const { staticPodUrl: url, httpPeriodMs: periodMs, staticPodUrlHeaders } = settings.config.sources;
   const headers = Object.entries(staticPodUrlHeaders).flatMap(([name, values]) => values.map((value) => ({ name, value })));
-  return new HttpSource({ url, headers, periodMs, rules, dial, clock, random, log, objects, setPods: (pods) => podConfig.setSource('http', pods) });
+  return new HttpSource({ url, headers, periodMs, rules, dial, clock, random, log, objects, setPods: (pods) => setPods('http', pods) });
 }
 
-function composeAccepted({ settings, world, rules, podConfig, objects }: SourceContext): AcceptedManifests {
+function composeAccepted({ settings, world, rules, setPods, objects }: SourceContext): AcceptedManifests {
   const { log, files } = world;
-  return new AcceptedManifests({ folder: `${settings.rootDir}/manifests-accepted`, rules, files, log, objects, setPods: (pods) => podConfig.setSource('server', pods) });
+  return new AcceptedManifests({ folder: `${settings.rootDir}/manifests-accepted`, rules, files, log, objects, setPods: (pods) => setPods('server', pods) });
 }

@@ -33,6 +33,12 @@ export interface HostFiles {
   readBytes(path: string, limitBytes?: number): Promise<Uint8Array>;
   /** Reads at most `lengthBytes` from `offsetBytes`, without following a symlink in the last component. */
   readRange(path: string, offsetBytes: number, lengthBytes: number): Promise<Uint8Array>;
+  /**
+   * Reads a regular file of a folder in which nobody is to be trusted, as a process would to which `root` is the root directory: links lead
+   * nowhere outside, whatever is swapped meanwhile, and nothing but a file is ever opened to the end. `NotFound`; `Invalid` for any other thing,
+   * and for a file larger than the limit.
+   */
+  readBeneath(root: string, path: string, limitBytes: number): Promise<Uint8Array>;
   /** Exactly this mode whatever the umask; never through a symlink in the last component (neither does appendFile). */
   writeFile(path: string, content: string | Uint8Array, mode: number): Promise<void>;
   /** Writes to a temporary file beside it and renames it: readers see the old or the new content, never a part. Synced to the disk first unless told that the content need not survive a power cut. */

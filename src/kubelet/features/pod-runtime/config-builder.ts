@@ -1,4 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
+import { podAddresses } from '../../../api/pod-ips.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { ContainerId } from '../../model/ids.ts';
@@ -9,12 +10,14 @@ import type { PreparedFiles } from './container-files.ts';
 import { ContainerFiles } from './container-files.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import { loadEnvObjects, resolveEnv } from './env-config.ts';
+import { loadEnvFiles } from './env-files.ts';
 import type { ImageOutcome } from './interfaces.ts';
 import type { PlannedMount } from './mounts-config.ts';
 import { hostsFileMount, needsHostsFile, planVolumeMounts, terminationLogMount } from './mounts-config.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { Tracked } from './start-pacer.ts';
+import { computeServiceEnv, loadServices } from './service-env.ts';
 import { track } from './start-pacer.ts';
 import { prepareSubPath } from './subpath.ts';
 import type { SyncRun } from './sync-run.ts';
@@ -61,18 +64,24 @@ export class ConfigBuilder {
     const { settings } = this.#deps;
     const { pod } = run;
     const node = this.#deps.node();
-    const podIps = run.sandbox?.ips ?? [];
+    const podIps = podAddresses(pod, run.sandbox?.ips ?? [], node.hostIps);
     // One after the other, as each may give up the slot while it waits; they have long been under way side by side.
     const volumes = await this.#volumes(run);
     const files = await run.waitFor(this.#prepared(run, container));
-    const [placement, objects, sandboxConfig, runtimeHandler] = await Promise.all([
-      run.placement(), loadEnvObjects(pod, container, this.#deps.objects), this.#sandboxes.configOf(run), this.#sandboxes.runtimeHandler(run),
+    const [placement, env, sandboxConfig, runtimeHandler] = await Promise.all([
+      run.placement(), this.#environment(run, container, { volumes, node, podIps }), this.#sandboxes.configOf(run), this.#sandboxes.runtimeHandler(run),
     ]);
-    const env = resolveEnv(pod, container, { objects, podIps, hostIps: node.hostIps, allocatable: node.allocatable, serviceEnv: this.#deps.serviceEnv?.(pod) ?? {} });
     const planned = planVolumeMounts(pod, container, { volumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
     const mounts = [...(await this.#resolve(run, container, planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
     const facts = { settings, node, placement, imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
     return { configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }), sandboxConfig, nextAttempt: files.nextAttempt };
+  }
+
+  async #environment(run: SyncRun, container: AnyContainer, { volumes, node, podIps }: { volumes: PodVolumes; node: NodeFacts; podIps: readonly string[] }): Promise<Map<string, string>> {
+    const { pod } = run;
+    const [objects, services, files] = await Promise.all([loadEnvObjects(pod, container, this.#deps.objects), loadServices(pod, this.#deps.services), loadEnvFiles(container, volumes, this.#deps)]);
+    const serviceEnv = computeServiceEnv(services, { namespace: pod.metadata.namespace, enableServiceLinks: pod.spec.enableServiceLinks ?? true });
+    return resolveEnv(pod, container, { objects, podIps, hostIps: node.hostIps, allocatable: node.allocatable, serviceEnv, files });
   }
 
   /** Where the pod keeps its files on the host. */

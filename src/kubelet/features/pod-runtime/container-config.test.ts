@@ -5,6 +5,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { containerConfig } from './container-config.ts';
 import { computePodDns, parseResolvConf } from './dns-config.ts';
 import { resolveEnv } from './env-config.ts';
+import { EnvFiles } from './env-files.ts';
 import { expandVariables } from './expand.ts';
 import { kernelHostname, managedHostsContent } from './hosts-file.ts';
 import type { NodeFacts, PodPlacement } from './node-facts.ts';
@@ -24,7 +25,12 @@ describe('environment', () => {
           configMaps: new Map([['cm', { metadata: { name: 'cm', namespace: 'default', uid: '' }, data: { a: '1', b: '2' } }], ['none', undefined]]),
           secrets: new Map([['s', { metadata: { name: 's', namespace: 'default', uid: '' }, data: { k: Buffer.from('geheim').toString('base64') } }], ['none', undefined]]),
         },
-        podIps: ['10.0.0.5', 'fd00::5'], hostIps: ['192.168.0.1'], allocatable: { cpu: '2', memory: '8Gi' }, serviceEnv: { SVC: 'x' },
+        podIps: ['10.0.0.5', 'fd00::5'], hostIps: ['192.168.0.1'], allocatable: { cpu: '2', memory: '8Gi' }, serviceEnv: new Map([['SVC', 'x']]),
+        files: new EnvFiles(new Map([
+          ['v/env', { kind: 'text', hostPath: '/pods/1/v/env', text: "A='one'\nE=''\n" }],
+          ['v/broken', { kind: 'text', hostPath: '/pods/1/v/broken', text: 'A=geheim\n' }],
+          ['v/gone', { kind: 'unreadable', hostPath: '/pods/1/v/gone' }],
+        ])),
       }),
     );
   const field = (fieldPath: string): Partial<Container> => ({ env: [{ name: 'F', valueFrom: { fieldRef: { fieldPath } } }] });
@@ -47,6 +53,36 @@ describe('environment', () => {
     assert.throws(() => env(secret('none', 'k')), { message: 'secret "none" not found' });
     assert.throws(() => env(secret('s', 'x')), { message: "couldn't find key x in Secret default/s" });
     assert.deepEqual([env(key('none', 'k', true)), env(key('cm', 'k', true))], [{ SVC: 'x' }, { SVC: 'x' }]);
+  });
+
+  test('a name that every JavaScript object knows is a name like any other', () => {
+    assert.deepEqual(env({ env: [{ name: 'A', value: '$(constructor)-$(toString)' }] }), { A: '$(constructor)-$(toString)', SVC: 'x' });
+    assert.throws(() => env({ env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cm', key: 'constructor' } } }] }), { message: "couldn't find key constructor in ConfigMap default/cm" });
+    assert.deepEqual(env({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: "metadata.labels['constructor']" } } }] }).A, '');
+  });
+
+  test('keys of any kind become names, with and without a prefix', () => {
+    const objects = { configMaps: new Map([['cm', { metadata: { name: 'cm', namespace: 'default', uid: '' }, data: { 'a.b-c': '1', '1st': '2' } }]]), secrets: new Map() };
+    const container = aContainer('app', { envFrom: [{ configMapRef: { name: 'cm' } }, { prefix: 'p-', configMapRef: { name: 'cm' } }] });
+    const found = resolveEnv(aPod(), container, { objects, podIps: [], hostIps: [], allocatable: {}, serviceEnv: new Map(), files: new EnvFiles() });
+    assert.deepEqual([...found.keys()], ['a.b-c', '1st', 'p-a.b-c', 'p-1st']);
+  });
+
+  test('bytes that are no text are refused, by name and without what they are', () => {
+    const objects = { configMaps: new Map(), secrets: new Map([['s', { metadata: { name: 's', namespace: 'default', uid: '' }, data: { bin: '/w==', text: 'YQ==' } }]]) };
+    const of = (key: string): Map<string, string> => resolveEnv(aPod(), aContainer('app', { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key } } }] }), { objects, podIps: [], hostIps: [], allocatable: {}, serviceEnv: new Map(), files: new EnvFiles() });
+    assert.throws(() => of('bin'), { message: 'the value of key bin in secret "s" is not valid UTF-8 and cannot be an environment variable' });
+    assert.equal(of('text').get('A'), 'a');
+  });
+
+  test('takes values from a file of the pod, which has to be there and right even for an optional key', () => {
+    const file = (path: string, key: string, optional?: boolean, volumeName = 'v'): Partial<Container> => ({ env: [{ name: 'F', valueFrom: { fileKeyRef: { volumeName, path, key, optional } } }, { name: 'G', value: '$(F)' }] });
+    assert.deepEqual([env(file('env', 'A')), env(file('env', 'B', true))], [{ F: 'one', G: 'one', SVC: 'x' }, { G: '$(F)', SVC: 'x' }]);
+    assert.throws(() => env(file('env', 'B')), { message: 'environment variable key "B" not found in file "/pods/1/v/env"' });
+    assert.throws(() => env(file('env', 'E')), { message: 'environment variable key "E" not found in file "/pods/1/v/env"' });
+    assert.throws(() => env(file('broken', 'A', true)), { message: "couldn't parse env file" });
+    assert.throws(() => env(file('gone', 'A', true)), { message: "couldn't parse env file" });
+    assert.throws(() => env(file('env', 'A', true, 'w')), { message: 'cannot find the volume "w" referenced by FileKeyRef' });
   });
 
   test('gives fields of the pod and its resources', () => {

@@ -8,7 +8,7 @@ import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { DnsConfig } from './dns-config.ts';
-import type { ImageEnsurer, LifecycleHooks, ObjectLookup, OnChange, ProbeVerdicts, RuntimeCacheWriter, RuntimeHandlers, Timeline } from './interfaces.ts';
+import type { ActuatedResources, ImageEnsurer, LifecycleHooks, ObjectLookup, OnChange, PodCgroups, ProbeVerdicts, RuntimeCacheWriter, RuntimeHandlers, ServiceLookup, Timeline } from './interfaces.ts';
 import type { ContainerSettings, NodeFacts } from './node-facts.ts';
 
 /** Everything PodRuntime is given. */
@@ -29,14 +29,13 @@ export interface PodRuntimeDeps {
   probes: ProbeVerdicts;
   cache: RuntimeCacheWriter;
   objects: ObjectLookup;
+  services: ServiceLookup;
   handlers: RuntimeHandlers;
   events: EventRecorder;
   timeline: Timeline;
   onChange: OnChange;
   /** After a container started: its log gets its link in /var/log/containers. Not waited for; must not throw. */
   onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
-  /** Variables of services; none by default, as without an API server. */
-  serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
   cores: number;
   /** From `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */
   maxContainerRestartPeriodMs?: number;

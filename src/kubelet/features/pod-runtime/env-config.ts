@@ -1,12 +1,16 @@
+import { Buffer, isUtf8 } from 'node:buffer';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
-import type { EnvVarSource } from '../../../api/core/container.ts';
+import type { EnvVarSource, FileKeySelector } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { Secret } from '../../../api/core/secret.ts';
+import { defaultLimitsOf, podFieldValue, resourceFieldValue } from '../../../api/downward-fields.ts';
+import { envFileValue } from '../../../api/env-file.ts';
+import { goQuote } from '../../../api/go-quote.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
-import { KubeletError } from '../../../base/errors.ts';
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import type { EnvFiles } from './env-files.ts';
 import { expandVariables } from './expand.ts';
-import { podFieldValue, resourceFieldValue } from './field-ref.ts';
 import type { ObjectLookup } from './interfaces.ts';
 
 /** The objects a container's environment names; undefined for one that does not exist. */
@@ -20,8 +24,8 @@ export interface EnvFacts {
   podIps: readonly string[];
   hostIps: readonly string[];
   allocatable: ResourceList;
-  /** Variables of services; none without an API server. */
-  serviceEnv: Readonly<Record<string, string>>;
+  serviceEnv: ReadonlyMap<string, string>;
+  files: EnvFiles;
 }
 
 /** Looks up, all at once, the objects that the environment of a container needs. */
@@ -46,27 +50,23 @@ export async function loadEnvObjects(pod: Pod, container: AnyContainer, lookup: 
 
 /**
  * The environment of a container, in the order it is declared (upstream: kubelet_pods.go makeEnvironmentVariables): envFrom first, then
- * env over it, each seeing what came before; service variables last. Throws `Invalid` with the message users see when something is missing.
+ * env over it, each seeing what came before; service variables last. Any key may be a name: since v1.34 none is passed over for what it
+ * consists of. Throws `Invalid` with the message users see when something is missing; no message holds a value.
  */
 export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): Map<string, string> {
   const env = new Map<string, string>();
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    if (configMapRef !== undefined) {
-      const data = configMapData(facts.objects, configMapRef);
-      for (const [key, value] of Object.entries(data ?? {})) env.set(prefix + key, value);
-    } else if (secretRef !== undefined) {
-      const data = secretData(facts.objects, secretRef);
-      for (const [key, value] of Object.entries(data ?? {})) env.set(prefix + key, value);
-    }
+    const data = configMapRef !== undefined ? configMapData(facts.objects, configMapRef) : secretRef !== undefined ? secretData(facts.objects, secretRef) : undefined;
+    for (const [key, value] of data ?? []) env.set(prefix + key, value());
   }
   for (const { name, value = '', valueFrom } of container.env ?? []) {
     const resolved =
       value !== '' || valueFrom === undefined
-        ? expandVariables(value, (variable) => env.get(variable) ?? facts.serviceEnv[variable])
+        ? expandVariables(value, (variable) => env.get(variable) ?? facts.serviceEnv.get(variable))
         : valueOf(pod, container, valueFrom, facts);
     if (resolved !== undefined) env.set(name, resolved);
   }
-  for (const [name, value] of Object.entries(facts.serviceEnv)) if (!env.has(name)) env.set(name, value);
+  for (const [name, value] of facts.serviceEnv) if (!env.has(name)) env.set(name, value);
   return env;
 }
 
@@ -74,36 +74,66 @@ export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): 
 function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: EnvFacts): string | undefined {
   const { namespace } = pod.metadata;
   if (from.fieldRef !== undefined) return podFieldValue(from.fieldRef, pod, facts);
-  if (from.resourceFieldRef !== undefined) return resourceFieldValue(from.resourceFieldRef, pod, container, facts.allocatable);
+  if (from.resourceFieldRef !== undefined) {
+    return resourceFieldValue(from.resourceFieldRef, pod, { container, defaultLimits: defaultLimitsOf(pod, facts.allocatable), defaultsInit: false });
+  }
   if (from.configMapKeyRef !== undefined) {
     const { name, key, optional } = from.configMapKeyRef;
-    const value = configMapData(facts.objects, from.configMapKeyRef)?.[key];
+    const value = configMapData(facts.objects, from.configMapKeyRef)?.get(key);
     if (value === undefined && optional !== true) throw new KubeletError('Invalid', `couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
-    return value;
+    return value?.();
   }
   if (from.secretKeyRef !== undefined) {
     const { name, key, optional } = from.secretKeyRef;
-    const value = secretData(facts.objects, from.secretKeyRef)?.[key];
+    const value = secretData(facts.objects, from.secretKeyRef)?.get(key);
     if (value === undefined && optional !== true) throw new KubeletError('Invalid', `couldn't find key ${key} in Secret ${namespace}/${name}`);
-    return value;
+    return value?.();
   }
-  // Refused rather than dropped: a container must not start with less than it asked for.
-  if (from.fileKeyRef !== undefined) throw new KubeletError('Invalid', 'valueFrom.fileKeyRef is not supported by this agent yet');
-  return '';
+  return from.fileKeyRef === undefined ? '' : valueOfFile(from.fileKeyRef, facts.files);
 }
 
-function configMapData(objects: EnvObjects, ref: { name: string; optional?: boolean }): Readonly<Record<string, string>> | undefined {
+/** As upstream, an optional key may be missing from its file, but the file has to be there and right; an empty value counts as none. */
+function valueOfFile({ volumeName, path, key, optional }: FileKeySelector, files: EnvFiles): string | undefined {
+  const file = files.get(volumeName, path);
+  if (file.kind === 'no volume') throw new KubeletError('Invalid', `cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
+  const value = file.kind === 'text' ? tryEnvFileValue(file.text, key) : undefined;
+  if (value === undefined) throw new KubeletError('Invalid', "couldn't parse env file");
+  if (value !== '') return value;
+  if (optional === true) return undefined;
+  throw new KubeletError('Invalid', `environment variable key ${goQuote(key)} not found in file ${goQuote(file.hostPath)}`);
+}
+
+/** Why it cannot be read is not said: the file may hold secrets. */
+function tryEnvFileValue(text: string, key: string): string | undefined {
+  try {
+    return envFileValue(text, key);
+  } catch (error) {
+    if (isKind(error, 'Invalid')) return undefined;
+    throw error;
+  }
+}
+
+/** Values are made when asked for, so that one that cannot be told does not get in the way of the others. */
+type EnvData = ReadonlyMap<string, () => string>;
+
+function configMapData(objects: EnvObjects, ref: { name: string; optional?: boolean }): EnvData | undefined {
   const found = objects.configMaps.get(ref.name);
-  if (found === undefined && ref.optional !== true) throw new KubeletError('Invalid', `configmap "${ref.name}" not found`);
-  return found === undefined ? undefined : (found.data ?? {});
+  if (found === undefined && ref.optional !== true) throw new KubeletError('Invalid', `configmap ${goQuote(ref.name)} not found`);
+  return found === undefined ? undefined : new Map(Object.entries(found.data ?? {}).map(([key, value]) => [key, () => value]));
 }
 
-function secretData(objects: EnvObjects, ref: { name: string; optional?: boolean }): Readonly<Record<string, string>> | undefined {
+function secretData(objects: EnvObjects, ref: { name: string; optional?: boolean }): EnvData | undefined {
   const found = objects.secrets.get(ref.name);
-  if (found === undefined) {
-    if (ref.optional === true) return undefined;
-    throw new KubeletError('Invalid', `secret "${ref.name}" not found`);
-  }
-  const decoded = Object.entries(found.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')] as const);
-  return { ...Object.fromEntries(decoded), ...found.stringData };
+  if (found === undefined && ref.optional !== true) throw new KubeletError('Invalid', `secret ${goQuote(ref.name)} not found`);
+  if (found === undefined) return undefined;
+  const decoded = Object.entries(found.data ?? {}).map(([key, value]) => [key, () => decodedText(ref.name, key, value)] as const);
+  const plain = Object.entries(found.stringData ?? {}).map(([key, value]) => [key, () => value] as const);
+  return new Map([...decoded, ...plain]);
+}
+
+/** CRI carries variables as UTF-8 text. Other bytes are refused, as by upstream's client, rather than changed. */
+function decodedText(secret: string, key: string, base64: string): string {
+  const bytes = Buffer.from(base64, 'base64');
+  if (!isUtf8(bytes)) throw new KubeletError('Invalid', `the value of key ${key} in secret ${goQuote(secret)} is not valid UTF-8 and cannot be an environment variable`);
+  return bytes.toString('utf8');
 }

@@ -2,6 +2,8 @@ import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { LifecycleHandler } from '../../../api/core/probe.ts';
 import type { Secret } from '../../../api/core/secret.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { TimelineEntry } from '../../model/explanation.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
@@ -61,14 +63,38 @@ export interface ObjectLookup {
 }
 
 /** The pod's bounded record of decisions and results. */
+/** All services of all namespaces. Rejects with `Unavailable` while they cannot be known. */
+export interface ServiceLookup {
+  services(): readonly Service[] | Promise<readonly Service[]>;
+}
+
 export interface Timeline {
   record(uid: PodUid, entry: Pick<TimelineEntry, 'kind' | 'type' | 'reason' | 'message'>): void;
 }
 
 /** RuntimeClass to runtime handler; the empty handler for none. Rejects with `NotFound` for a class that does not exist. */
 export interface RuntimeHandlers {
-  lookup(runtimeClassName: string | undefined): Promise<string> | string;
+  lookup(pod: Pod): Promise<string> | string;
 }
 
 /** Told as soon as something of the pod changed, so that its status is computed and published at once. */
-export type OnChange = (uid: PodUid, what: { kind: 'sandbox'; id: SandboxId } | { kind: 'container'; name: string; id: ContainerId } | { kind: 'failure' }) => void;
+export type OnChange = (uid: PodUid, what: { kind: 'sandbox'; id: SandboxId } | { kind: 'container'; name: string; id: ContainerId } | { kind: 'failure' } | { kind: 'resize' }) => void;
+
+/** What is on record as brought about, per container and for pods as a whole; survives a restart of the agent. */
+export interface ActuatedResources {
+  container(uid: PodUid, name: string): ResourceRequirements | undefined;
+  podLevel(uid: PodUid): ResourceRequirements | undefined;
+  /** Whether that changed the record. */
+  setContainer(uid: PodUid, name: string, resources: ResourceRequirements): boolean;
+  setPodLevel(uid: PodUid, resources: ResourceRequirements): void;
+  flush(): Promise<void>;
+}
+
+/** The cgroup of a pod that runs. */
+export interface PodCgroups {
+  /** undefined where the agent keeps none. */
+  read(pod: Pod): Promise<CgroupValues | undefined>;
+  /** What the pod's resources lead to. */
+  wanted(pod: Pod): CgroupLimits;
+  update(pod: Pod, limits: CgroupLimits): Promise<void>;
+}

@@ -80,7 +80,7 @@ export class PodRuntime {
 
   /** The handler of the pod's RuntimeClass, '' for none. Rejects with `NotFound` for a class that does not exist. */
   async runtimeHandlerOf(pod: Pod): Promise<string> {
-    return this.#deps.handlers.lookup(pod.spec.runtimeClassName);
+    return this.#deps.handlers.lookup(pod);
   }
 
   /** What a pass would do now, and what would wait. Does nothing. */

@@ -62,7 +62,7 @@ export class SandboxMaker {
   }
 
   runtimeHandler(run: SyncRun): Promise<string> {
-    run.runtimeHandler ??= Promise.resolve().then(() => this.#deps.handlers.lookup(run.pod.spec.runtimeClassName));
+    run.runtimeHandler ??= Promise.resolve().then(() => this.#deps.handlers.lookup(run.pod));
     return run.runtimeHandler;
   }
 

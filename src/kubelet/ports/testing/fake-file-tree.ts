@@ -1,3 +1,4 @@
+import path from 'node:path/posix';
 import { KubeletError } from '../../../base/errors.ts';
 import type { FileInfo } from '../host-files.ts';
 
@@ -104,4 +105,27 @@ export function hasMountBelow(node: FakeNode): boolean {
 export function infoOf(node: FakeNode): FileInfo {
   const { type, mode, modifiedMs, inode, device, uid, gid } = node;
   return { type, sizeBytes: type === 'symlink' ? node.target.length : node.content.length, mode, modifiedMs, inode, device, uid, gid };
+}
+
+
+/** Where `file` lies when `root` is the root of everything, links followed; `Invalid` for links without end. */
+export function pathBeneath(tree: FakeFileTree, root: string, file: string): string {
+  const parts = (text: string): string[] => text.split('/').filter((name) => name !== '' && name !== '.');
+  const walked: string[] = [];
+  let links = 0;
+  for (let pending = parts(file), name = pending.shift(); name !== undefined; name = pending.shift()) {
+    if (name === '..') {
+      walked.pop();
+      continue;
+    }
+    const node = tree.existing(path.join(root, ...walked, name), false);
+    if (node.type !== 'symlink') {
+      walked.push(name);
+      continue;
+    }
+    if (++links > LONGEST_SYMLINK_CHAIN) throw new KubeletError('Invalid', `${file}: too many symbolic links`);
+    if (node.target.startsWith('/')) walked.length = 0;
+    pending = [...parts(node.target), ...pending];
+  }
+  return path.join(root, ...walked);
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
 import { computeGroupMode } from '../../model/group-mode.ts';
 import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome } from '../host-files.ts';
-import { FakeFileTree, hasMountBelow, infoOf, type FakeNode } from './fake-file-tree.ts';
+import { FakeFileTree, hasMountBelow, infoOf, pathBeneath, type FakeNode } from './fake-file-tree.ts';
 
 export type FileOperation = Exclude<keyof HostFiles, 'watch'>;
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
@@ -110,6 +110,14 @@ export class FakeHostFiles implements HostFiles {
     const node = this.tree.existing(file, false);
     if (node.type === 'symlink') throw new KubeletError('Invalid', `${file}: is a symbolic link`);
     return node.content.slice(offsetBytes, offsetBytes + lengthBytes);
+  }
+
+  async readBeneath(root: string, file: string, limitBytes: number): Promise<Uint8Array> {
+    await this.#enter('readBeneath', path.join(root, file));
+    const { type, content } = this.tree.existing(pathBeneath(this.tree, root, file), false);
+    if (type !== 'file') throw new KubeletError('Invalid', `${file}: is no regular file`);
+    if (content.length > limitBytes) throw new KubeletError('Invalid', `${file}: is larger than ${limitBytes} bytes`);
+    return content.slice();
   }
 
   async writeFile(file: string, content: string | Uint8Array, mode: number): Promise<void> {

@@ -66,6 +66,22 @@ function describeContent(contract: Contract): void {
     await files.writeFile(`${root}/a`, '0123456789', 0o644);
     assert.deepEqual([text(await files.readRange(`${root}/a`, 2, 3)), text(await files.readRange(`${root}/a`, 8, 10)), text(await files.readRange(`${root}/a`, 20, 1))], ['234', '89', '']);
   });
+  contract('a file beneath a folder is read through links that stay there, and none leads out', async ({ files, root }) => {
+    await files.writeFile(`${root}/secret`, 'of the host', 0o600);
+    await files.makeDirectory(`${root}/v/a/b`, 0o755);
+    await files.writeFile(`${root}/v/a/b/env`, 'inside', 0o644);
+    await files.symlink('a/b', `${root}/v/relative`);
+    await files.symlink('/a/b/env', `${root}/v/absolute`);
+    await files.symlink('../../../../../../../a', `${root}/v/climbing`);
+    await files.symlink('../secret', `${root}/v/up`);
+    await files.symlink(`${root}/secret`, `${root}/v/out`);
+    await files.symlink('loop', `${root}/v/loop`);
+    const read = async (path: string): Promise<string> => text(await files.readBeneath(`${root}/v`, path, 6));
+    for (const path of ['a/b/env', '/a//b/./env', 'relative/env', 'absolute', 'climbing/b/env', '../a/b/env']) assert.equal(await read(path), 'inside', path);
+    for (const path of ['up', 'out', 'none', 'a/none/env', '../secret']) await rejects('NotFound', read(path));
+    for (const path of ['loop', 'a', '']) await rejects('Invalid', read(path));
+    await rejects('Invalid', files.readBeneath(`${root}/v`, 'absolute', 5));
+  });
   contract('ranges, writes and appends do not follow a symlink in the last component', async ({ files, root }) => {
     await files.writeFile(`${root}/victim`, 'precious', 0o644);
     await files.symlink(`${root}/victim`, `${root}/link`);

@@ -46,6 +46,7 @@ export class Harness {
   hook: (name: string, signal: AbortSignal) => Promise<{ ok: true } | { ok: false; message: string }> = async () => ({ ok: true });
   volumes: () => Promise<PodVolumes> = async () => new Map();
   objects: PodRuntimeDeps['objects'] = { configMap: () => undefined, secret: () => undefined };
+  services: PodRuntimeDeps['services']['services'] = () => [];
   handler = '';
 
   constructor(overrides: Partial<PodRuntimeDeps> = {}) {
@@ -80,6 +81,7 @@ export class Harness {
         noteUnsure: () => void this.told.push('cache unsure'),
       },
       objects: { configMap: (namespace, name) => this.objects.configMap(namespace, name), secret: (namespace, name) => this.objects.secret(namespace, name) },
+      services: { services: () => this.services() },
       handlers: { lookup: () => this.handler },
       events: { event: (_pod, type, reason, message, container) => void this.events.push(`${type} ${reason} ${message}${container === undefined ? '' : ` [${container}]`}`) },
       timeline: { record: (_uid, entry) => void this.timeline.push(`${entry.kind} ${entry.reason} ${entry.message}`) },

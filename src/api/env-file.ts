@@ -1,0 +1,69 @@
+import { Buffer } from 'node:buffer';
+import { KubeletError } from '../base/errors.ts';
+
+/** Upstream reads line by line and gives up on one that is longer. */
+const longestLineBytes = 64 * 1024;
+
+/**
+ * The value of `key` in a file of variables; '' when it is not there (upstream: kubelet/util/env ParseEnv). The syntax is a small part of the
+ * shell's: `NAME='value'`, in single quotes, over as many lines as it takes, nothing in it is special; white space before the name, a comment
+ * behind the value, comment lines and blank lines are passed over. A space after the equals sign means an empty value. The first line of that
+ * name counts, and what comes after it is not looked at. Throws `Invalid`, naming the line and nothing of what it says.
+ */
+export function envFileValue(text: string, key: string): string {
+  const lines = new Lines(text);
+  for (let line = lines.next(); line !== undefined; line = lines.next()) {
+    const assignment = line.replace(/^[ \t]+/, '');
+    if (assignment === '' || assignment.startsWith('#')) continue;
+    const equals = assignment.indexOf('=');
+    if (equals === -1) throw lines.invalid("missing '='");
+    const name = assignment.slice(0, equals);
+    if (name.replace(/[ \t]+$/, '') === '') throw lines.invalid('empty variable name');
+    if (/[ \t]$/.test(name)) throw lines.invalid("whitespace before '=' is not allowed");
+    const rest = assignment.slice(equals + 1);
+    const value = /^[ \t]/.test(rest) ? '' : quotedValue(lines, rest);
+    if (name === key) return value;
+  }
+  return '';
+}
+
+function quotedValue(lines: Lines, first: string): string {
+  if (!first.startsWith("'")) throw lines.invalid('value must be enclosed in single quotes');
+  const began = lines.number;
+  const parts: string[] = [];
+  for (let rest: string | undefined = first.slice(1); rest !== undefined; rest = lines.next()) {
+    const end = rest.indexOf("'");
+    if (end === -1) {
+      parts.push(rest, '\n');
+      continue;
+    }
+    if (!/^[ \t]*(#|$)/.test(rest.slice(end + 1))) throw lines.invalid('unexpected content after closing quote');
+    return parts.join('') + rest.slice(0, end);
+  }
+  throw new KubeletError('Invalid', `invalid environment variable format starting at line ${began}: unclosed single quote`);
+}
+
+/** Lines as Go's scanner gives them: without their end, also one of two characters, and without an empty last one. */
+class Lines {
+  readonly #text: string;
+  #at = 0;
+  number = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  next(): string | undefined {
+    if (this.#at >= this.#text.length) return undefined;
+    const end = this.#text.indexOf('\n', this.#at);
+    const line = this.#text.slice(this.#at, end === -1 ? undefined : end);
+    this.#at = end === -1 ? this.#text.length : end + 1;
+    this.number++;
+    if (Buffer.byteLength(line) >= longestLineBytes) throw this.invalid('token too long');
+    return line.endsWith('\r') ? line.slice(0, -1) : line;
+  }
+
+  invalid(what: string): KubeletError {
+    return new KubeletError('Invalid', `invalid environment variable format at line ${this.number}: ${what}`);
+  }
+}
