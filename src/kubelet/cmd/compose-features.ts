@@ -34,9 +34,9 @@ export interface Links {
   post: (input: SyncInput) => void;
   refreshStatus: (uid: PodUid) => void;
   runtimeChanged: () => void;
-}
   /** Why a pod may not have a sandbox of its runtime class; undefined for most. */
   runtimeClassRefusal: (uid: PodUid) => string | undefined;
+}
 
 /** What is known: of pods, objects, the runtime, and what happened. */
 export interface Knowledge {
@@ -187,20 +187,6 @@ function composeCgroups({ settings, world, knowledge }: FeatureContext): Contain
   });
 }
 
-type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'images' | 'logLinks' | 'logRotation'>;
-
-function composeRuntime({ settings, world, records, knowledge, links }: FeatureContext, needs: RuntimeNeeds): PodRuntime {
-  const { clock, log, runtime, dial } = world;
-  const { cache, objects, recorder } = knowledge;
-  const { monitor, probes, images, logLinks, logRotation } = needs;
-  return composePodRuntime(settings, world, {
-    images,
-    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(world) }),
-    probes,
-    cache,
-    objects,
-    events: recorder,
-    timeline: records.timeline,
 /** Upstream: runtimeclass_manager.go LookupRuntimeHandler. */
 function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers {
   return {
@@ -216,6 +202,22 @@ function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers
   };
 }
 
+type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'images' | 'logLinks' | 'logRotation'>;
+
+function composeRuntime({ settings, world, records, knowledge, links }: FeatureContext, needs: RuntimeNeeds): PodRuntime {
+  const { clock, log, runtime, dial } = world;
+  const { cache, objects, recorder } = knowledge;
+  const { monitor, probes, images, logLinks, logRotation } = needs;
+  return composePodRuntime(settings, world, {
+    images,
+    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(world) }),
+    probes,
+    cache,
+    objects,
+    services: { services: () => objects.list('Service', '') },
+    handlers: composeHandlers(objects, links),
+    events: recorder,
+    timeline: records.timeline,
     onChange: (uid) => links.refreshStatus(uid),
     onStarted: (pod, status) => {
       logRotation.noteStarted(status.id);
@@ -224,5 +226,3 @@ function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers
     health: () => monitor.health,
   });
 }
-    services: { services: () => objects.list('Service', '') },
-    handlers: composeHandlers(objects, links),
