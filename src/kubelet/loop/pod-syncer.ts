@@ -220,6 +220,8 @@ function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?:
       return 'create the sandbox';
     case 'volumes':
       return 'mount the volumes';
+    case 'resize':
+      return 'change the resources of the pod';
     case 'container':
       return `start container ${container ?? ''}`.trimEnd();
     default:

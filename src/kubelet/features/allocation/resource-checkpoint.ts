@@ -62,11 +62,13 @@ export class ResourceCheckpoint {
     return this.#pods.get(uid)?.pod;
   }
 
-  setContainer(uid: PodUid, name: string, resources: ResourceRequirements): void {
+  /** Whether that changed the record. */
+  setContainer(uid: PodUid, name: string, resources: ResourceRequirements): boolean {
     const known = this.#pods.get(uid);
     const before = this.container(uid, name);
-    if (before !== undefined && sameRequirements(before, resources)) return;
+    if (before !== undefined && sameRequirements(before, resources)) return false;
     this.set(uid, { ...known, containers: { ...known?.containers, [name]: resources } });
+    return true;
   }
 
   setPodLevel(uid: PodUid, resources: ResourceRequirements): void {

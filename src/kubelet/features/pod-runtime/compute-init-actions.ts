@@ -5,7 +5,7 @@ import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import { newestContainer } from '../../model/runtime-status.ts';
 import { isDefinitionChanged } from './container-hash.ts';
 import type { Draft, PlanFacts } from './plan-facts.ts';
-import { killStep, unknownMessage } from './plan-facts.ts';
+import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
 import { initRole, isInitFailed, restartsAfterExit, restartsAfterKill } from './restart-policy.ts';
 
 /** What one look at an init container leads to. */
@@ -70,6 +70,8 @@ function initVerdict(facts: PlanFacts, draft: Draft, container: Container, actua
       // Created and started are one step for us: left like this, its start failed.
       return 'start';
     case 'running':
+      // Validation lets no init container restart for its resources.
+      mustRestartToResize(facts, draft, container, actual);
       return 'pending';
     case 'exited':
       if (!isInitFailed(actual)) return 'done';
@@ -117,9 +119,5 @@ function runningSidecarVerdict(facts: PlanFacts, draft: Draft, container: Contai
     draft.kills.push(killStep(actual, 'LivenessProbe', `Init container ${name} failed liveness probe`));
     return 'done-restart';
   }
-  if (facts.needsRestartToResize?.(container, actual) === true) {
-    draft.kills.push(killStep(actual, 'Unknown', `Init container ${name} resize requires restart`));
-    return 'done-restart';
-  }
-  return 'done';
+  return mustRestartToResize(facts, draft, container, actual) ? 'done-restart' : 'done';
 }

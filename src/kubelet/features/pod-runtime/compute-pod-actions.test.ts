@@ -19,6 +19,10 @@ function plan(pod: Pod, status: PodRuntimeStatus, more: Partial<PlanFacts> = {})
         return `kill ${step.id} ${step.reason}${step.graceMs === undefined ? '' : ` ${step.graceMs}`}`;
       case 'removeContainer':
         return `remove ${step.id} ${step.reason}`;
+      case 'resizePod':
+        return `pod ${step.phase} ${step.resource}`;
+      case 'resizeContainer':
+        return `resize ${step.id} ${step.resource}`;
       case 'startContainer':
         return `start ${step.role} ${step.name}#${step.attempt}${step.adopt === undefined ? '' : ' adopted'}`;
     }
@@ -92,7 +96,6 @@ describe('regular containers', () => {
     ["a container's own Always counts over the pod's Never", aPod({ restartPolicy: 'Never', containers: [aContainer('app', { restartPolicy: 'Always' })] }), aStatus([aRun('app', 0)]), ['start regular app#1']],
     ['a deleted pod starts nothing', aPod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }), aStatus([aRun('app', 1)]), ['killPod nothing-to-run 30000']],
     ['only the newest run counts', aPod({ restartPolicy: 'OnFailure' }), aStatus([aRun('app', 'running', { attempt: 1 }), aRun('app', 1)]), []],
-    ['a resize that needs a restart goes through the seam', aPod(), aStatus([aRun('app', 'running')]), ['kill app-0 Unknown', 'start regular app#1'], { needsRestartToResize: () => true }],
   ];
   for (const [name, pod, status, expected, more] of rows) test(name, () => assert.deepEqual(plan(pod, status, more), expected));
 

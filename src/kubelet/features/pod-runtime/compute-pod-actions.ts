@@ -5,9 +5,10 @@ import { deletionGraceSeconds } from '../../../api/pod.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { newestContainer } from '../../model/runtime-status.ts';
 import { computeInitActions } from './compute-init-actions.ts';
+import { isPodLevelChanged, resizeSteps } from './compute-resize.ts';
 import { isDefinitionChanged } from './container-hash.ts';
 import type { Draft, PlanFacts } from './plan-facts.ts';
-import { killStep, unknownMessage } from './plan-facts.ts';
+import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
 import { initRole, restartableContainers, restartsAfterExit, restartsAfterKill, shouldBeStarted, shouldRestartAllContainers, triggersRestartAll } from './restart-policy.ts';
 import type { SandboxDecision } from './sandbox-changed.ts';
 import { computeSandboxDecision } from './sandbox-changed.ts';
@@ -26,7 +27,7 @@ export interface PodActions {
 
 /**
  * Compares the pod with what runs and says what to do (upstream: kuberuntime_manager.go computePodActions, and of SyncPod what is
- * decided there: purging, pruning and back-off). Order of steps: kill, remove, sandbox, ephemeral, init, regular containers.
+ * decided there: purging, pruning and back-off). Order of steps: kill, remove, sandbox, resize, then start: ephemeral, init, regular containers.
  */
 export function computePodActions(facts: PlanFacts): PodActions {
   const { pod, status } = facts;
@@ -34,7 +35,7 @@ export function computePodActions(facts: PlanFacts): PodActions {
   if (facts.restartAll ?? shouldRestartAllContainers(pod, status)) return planReset(facts, sandbox);
   if (sandbox.kind === 'create') return planNewSandbox(facts, sandbox);
 
-  const draft: Draft = { kills: surplusKills(status), starts: [], killPod: false };
+  const draft: Draft = { kills: surplusKills(status), starts: [], resize: { updates: [], restarts: false }, killPod: false };
   for (const container of pod.spec.ephemeralContainers ?? []) {
     const actual = newestContainer(status, container.name);
     // Never restarted; but one that was made and not started (the agent died in between) is started now.
@@ -46,7 +47,8 @@ export function computePodActions(facts: PlanFacts): PodActions {
     return { steps: [killPodStep(pod, 'nothing-to-run'), ...pruneSteps(pod, status)], waits: [], sandbox: undefined, initialized };
   }
   const { starts, waits } = splitByBackoff(facts, draft.starts, sandbox);
-  return { steps: [...draft.kills, ...pruneSteps(pod, status), ...starts], waits, sandbox, initialized };
+  const podLevelChanged = facts.actuated !== undefined && isPodLevelChanged(pod, facts.actuated);
+  return { steps: [...draft.kills, ...pruneSteps(pod, status), ...resizeSteps(draft.resize, podLevelChanged), ...starts], waits, sandbox, initialized };
 }
 
 /** Of several live runs of one container (a create that took effect late, a hand at work) only the newest is kept. */
@@ -73,7 +75,12 @@ function planRegular(facts: PlanFacts, draft: Draft): void {
     }
     const cause = killCause(facts, container, actual);
     if (cause === undefined) {
-      kept++;
+      if (!mustRestartToResize(facts, draft, container, actual)) {
+        kept++;
+        continue;
+      }
+      draft.starts.push({ container, role: 'regular' });
+      started++;
       continue;
     }
     draft.kills.push(killStep(actual, cause.reason, cause.restart ? `${cause.message}, will be restarted` : cause.message));
@@ -92,7 +99,6 @@ function killCause(facts: PlanFacts, container: Container, actual: ContainerRunt
   const restart = restartsAfterKill(facts.pod, container);
   if (facts.probe('liveness', actual.id) === 'failure') return { reason: 'LivenessProbe', message: `Container ${name} failed liveness probe`, restart };
   if (facts.probe('startup', actual.id) === 'failure') return { reason: 'StartupProbe', message: `Container ${name} failed startup probe`, restart };
-  if (facts.needsRestartToResize?.(container, actual) === true) return { reason: 'Unknown', message: `Container ${name} resize requires restart`, restart: true };
   return undefined;
 }
 

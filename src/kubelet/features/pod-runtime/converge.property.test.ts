@@ -65,6 +65,9 @@ function apply(world: World): { kinds: string[]; next: PodRuntimeStatus } {
         assert.notEqual(status.containers.find(({ id }) => id === step.id)?.state, 'running', 'nothing that runs is removed');
         status = withoutContainer(status, step.id);
         break;
+      case 'resizePod':
+      case 'resizeContainer':
+        assert.fail('nothing is on record, so nothing is resized');
       case 'startContainer': {
         const runs = status.containers.filter(({ name }) => name === step.name);
         assert.ok(!runs.some(({ state }) => state === 'running'), `a second instance of ${step.name}`);

@@ -34,6 +34,8 @@ export interface PodRuntimeDeps {
   events: EventRecorder;
   timeline: Timeline;
   onChange: OnChange;
+  /** For changing resources of what runs; without it nothing is resized. */
+  resize?: { actuated: ActuatedResources; cgroups: PodCgroups };
   /** After a container started: its log gets its link in /var/log/containers. Not waited for; must not throw. */
   onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
   cores: number;

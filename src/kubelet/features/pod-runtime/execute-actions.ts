@@ -5,13 +5,14 @@ import { isGivenUp } from './compute-pod-actions.ts';
 import type { ConfigBuilder } from './config-builder.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import type { PodKiller } from './kill-pod.ts';
+import type { PodResizer } from './pod-resizer.ts';
 import type { RestartBackoff } from './restart-backoff.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { ContainerStarter } from './start-container.ts';
 import type { StartFailures } from './start-failures.ts';
 import type { StartPacer } from './start-pacer.ts';
 import type { Step, StepKind, StepOf } from './steps.ts';
-import { describeStep } from './steps.ts';
+import { describeStep, resizeKey } from './steps.ts';
 import type { SyncRun } from './sync-run.ts';
 import { VolumesFailed } from './sync-run.ts';
 
@@ -28,6 +29,7 @@ export interface ExecutorParts {
   starter: ContainerStarter;
   builder: ConfigBuilder;
   killer: PodKiller;
+  resizer: PodResizer;
 }
 
 /** Does what the planner decided, one executor per kind of step. Expected failures are noted in the run; they reject only with `Aborted`. */
@@ -42,6 +44,8 @@ export class StepExecutors {
       createSandbox: (run, step) => this.#createSandbox(run, step),
       killContainer: (run, step) => this.#killContainer(run, step),
       removeContainer: (run, step) => this.#removeContainer(run, step),
+      resizePod: (run, step) => this.#resize(run, step, (resizer) => resizer.resizePod(run, step)),
+      resizeContainer: (run, step) => this.#resize(run, step, (resizer) => resizer.resizeContainer(run, step)),
       startContainer: (run, step) => this.#startContainer(run, step),
     };
   }
@@ -73,6 +77,7 @@ export class StepExecutors {
   async #createSandbox(run: SyncRun, step: StepOf<'createSandbox'>): Promise<StepVerdict> {
     run.tried.add('sandbox');
     const made = await this.#parts.sandboxes.create(run, step);
+    if (made) this.#parts.resizer.noteSandbox(run);
     this.#result(run, step.kind, made ? undefined : run.failures.at(-1)?.message);
     return made ? 'next' : 'stop';
   }
@@ -127,6 +132,7 @@ export class StepExecutors {
       const failure = await starter.start(run, container, step);
       if (failure === undefined) {
         failures.clear(run.uid, step.name);
+        if (step.adopt === undefined) await this.#parts.resizer.noteStarted(run, container);
         this.#result(run, step.kind, undefined);
         return 'next';
       }
@@ -143,6 +149,15 @@ export class StepExecutors {
       this.#result(run, step.kind, error.message);
       return 'stop';
     }
+  }
+
+  /** What fails is tried again by the next pass; the rest of this one goes on. */
+  async #resize(run: SyncRun, step: StepOf<'resizePod' | 'resizeContainer'>, work: (resizer: PodResizer) => Promise<string | undefined>): Promise<StepVerdict> {
+    run.tried.add(resizeKey(step));
+    const failure = await work(this.#parts.resizer);
+    if (!run.resizeFailed || failure !== undefined) this.#result(run, step.kind, failure);
+    this.#parts.deps.onChange(run.uid, { kind: 'resize' });
+    return 'next';
   }
 
   /** Begins, while older steps still run, what the starts of a plan will need. */

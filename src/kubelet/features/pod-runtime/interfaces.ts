@@ -9,6 +9,7 @@ import type { TimelineEntry } from '../../model/explanation.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
 
 /** Who the image runs as by itself: read with every start, never remembered (CVE-2019-11245). A number wins over a name. */
 export interface ImageUser {
@@ -62,17 +63,17 @@ export interface ObjectLookup {
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
 }
 
-/** The pod's bounded record of decisions and results. */
 /** All services of all namespaces. Rejects with `Unavailable` while they cannot be known. */
 export interface ServiceLookup {
   services(): readonly Service[] | Promise<readonly Service[]>;
 }
 
+/** The pod's bounded record of decisions and results. */
 export interface Timeline {
   record(uid: PodUid, entry: Pick<TimelineEntry, 'kind' | 'type' | 'reason' | 'message'>): void;
 }
 
-/** RuntimeClass to runtime handler; the empty handler for none. Rejects with `NotFound` for a class that does not exist. */
+/** The runtime handler of a pod's class; the empty one for a pod without a class. Rejects with `NotFound` for a class that does not exist, `Invalid` for a pod that contradicts it. */
 export interface RuntimeHandlers {
   lookup(pod: Pod): Promise<string> | string;
 }

@@ -8,12 +8,14 @@ import type { PodUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { PodActions } from './compute-pod-actions.ts';
 import { computePodActions } from './compute-pod-actions.ts';
+import { isResizeUnderWay } from './compute-resize.ts';
 import { ConfigBuilder } from './config-builder.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import { StepExecutors } from './execute-actions.ts';
 import type { KillOutcome, KillPodRequest } from './kill-pod.ts';
 import { PodKiller } from './kill-pod.ts';
 import type { PlanFacts } from './plan-facts.ts';
+import { PodResizer } from './pod-resizer.ts';
 import { RestartBackoff, crashBackoffConfig } from './restart-backoff.ts';
 import { SandboxMaker } from './sandbox.ts';
 import { ContainerStarter } from './start-container.ts';
@@ -21,6 +23,7 @@ import { StartFailures } from './start-failures.ts';
 import { StartPacer } from './start-pacer.ts';
 import { normaliseStatus } from './status-fold.ts';
 import type { Step, Wait } from './steps.ts';
+import { resizeKey } from './steps.ts';
 import type { SyncFailure, SyncOutcome, SyncPodRequest } from './sync-run.ts';
 import { SyncRun } from './sync-run.ts';
 
@@ -40,6 +43,7 @@ export class PodRuntime {
   readonly #deps: PodRuntimeDeps;
   readonly #backoff: RestartBackoff;
   readonly #killer: PodKiller;
+  readonly #resizer: PodResizer;
   readonly #executors: StepExecutors;
 
   constructor(deps: PodRuntimeDeps) {
@@ -49,10 +53,11 @@ export class PodRuntime {
     this.stopPacer = new StartPacer({ clock, cores });
     this.#backoff = new RestartBackoff(clock, crashBackoffConfig(deps.maxContainerRestartPeriodMs));
     this.#killer = new PodKiller(deps, this.stopPacer);
+    this.#resizer = new PodResizer(deps);
     const sandboxes = new SandboxMaker(deps, this.startPacer);
     const builder = new ConfigBuilder(deps, sandboxes);
     const starter = new ContainerStarter(deps, builder, this.#killer);
-    this.#executors = new StepExecutors({ deps, pacer: this.startPacer, backoff: this.#backoff, failures: this.startFailures, sandboxes, starter, builder, killer: this.#killer });
+    this.#executors = new StepExecutors({ deps, pacer: this.startPacer, backoff: this.#backoff, failures: this.startFailures, sandboxes, starter, builder, killer: this.#killer, resizer: this.#resizer });
   }
 
   /** One pass over a pod that is to run. An abort is part of the outcome. */
@@ -87,6 +92,12 @@ export class PodRuntime {
   plan(pod: Pod, status: PodRuntimeStatus): { steps: readonly Step[]; waits: readonly Wait[] } {
     const { steps, waits } = computePodActions(this.#facts(pod, normaliseStatus(status)));
     return { steps, waits };
+  }
+
+  /** Whether something of the pod that runs is not yet what the pod, as given here, was granted. */
+  isResizeUnderWay(pod: Pod, status: PodRuntimeStatus): boolean {
+    const actuated = this.#resizer.facts(pod);
+    return actuated !== undefined && isResizeUnderWay(pod, normaliseStatus(status), actuated);
   }
 
   /** Ends the crash back-off of a container, or of all of the pod's, so that the next pass starts it. */
@@ -129,19 +140,21 @@ export class PodRuntime {
   }
 
   #facts(pod: Pod, status: PodRuntimeStatus): PlanFacts {
+    const actuated = this.#resizer.facts(pod);
     return {
       pod,
       status,
       probe: (type, id) => this.#deps.probes.get(type, id),
       crashWait: (container: AnyContainer, exited) => this.#backoff.wait(pod, container, exited),
       nowMs: this.#deps.clock.nowMs(),
+      ...(actuated === undefined ? {} : { actuated }),
     };
   }
 }
 
 /** Whether a call to the runtime may have worked all the same. What has a time of its own for the next try never got as far as a call. */
 function leavesDoubt(failure: SyncFailure): boolean {
-  return failure.scope !== 'volumes' && failure.retryAtMs === undefined;
+  return failure.scope !== 'volumes' && failure.scope !== 'resize' && failure.retryAtMs === undefined;
 }
 
 /** Whether this pass already had its go at it. */
@@ -153,6 +166,9 @@ function wasTried(run: SyncRun, step: Step): boolean {
     case 'killContainer':
     case 'removeContainer':
       return run.tried.has(`${step.kind} ${step.id}`);
+    case 'resizePod':
+    case 'resizeContainer':
+      return run.tried.has(resizeKey(step));
     case 'startContainer':
       return run.tried.has(step.name) || (run.tried.has('sandbox') && run.sandbox === undefined);
   }

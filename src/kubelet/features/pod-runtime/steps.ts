@@ -20,6 +20,13 @@ export interface StepArgs {
   /** `keepLogs` leaves the log files, whose numbers carry the restart count over. */
   removeContainer: { id: ContainerId; name: string; reason: 'prune' | 'purge' | 'restart-all'; keepLogs: boolean };
   /**
+   * Brings the pod's own cgroup to what the pod was granted: what grows (`raise`) before its containers do, what shrinks (`lower`) after
+   * them. `lowered` are containers about to get a lower memory limit than they have: none may use more already.
+   */
+  resizePod: { resource: 'memory' | 'cpu'; phase: 'raise' | 'lower'; lowered: readonly { id: ContainerId; name: string; limitBytes: number }[] };
+  /** New CPU or memory for a container, which runs on. */
+  resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
+  /**
    * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor raises it past
    * what the log directory holds (a runtime that lost its state must not append to an old log).
    */
@@ -57,6 +64,8 @@ const removeReasons: Readonly<Record<StepArgs['removeContainer']['reason'], stri
 
 const roleNames: Readonly<Record<ContainerRole, string>> = { init: 'init container', sidecar: 'sidecar', regular: 'container', ephemeral: 'ephemeral container' };
 
+const resourceNames: Readonly<Record<StepArgs['resizePod']['resource'], string>> = { memory: 'memory', cpu: 'CPU' };
+
 /** One sentence about a step, for `kubelet explain` and `kubelet plan`. */
 export function describeStep(step: Step): string {
   switch (step.kind) {
@@ -70,6 +79,10 @@ export function describeStep(step: Step): string {
       return `Kill container ${step.name}${step.graceMs === undefined ? '' : ` within ${seconds(step.graceMs)}`}: ${step.message}.`;
     case 'removeContainer':
       return `Remove the ended container ${step.name} (${shortId(step.id)}), because ${removeReasons[step.reason]}.`;
+    case 'resizePod':
+      return `${step.phase === 'raise' ? 'Raise' : 'Lower'} the ${resourceNames[step.resource]} of the pod's cgroup as far as its granted resources ask for that.`;
+    case 'resizeContainer':
+      return `Give container ${step.name} its new ${resourceNames[step.resource]}, without a restart.`;
     case 'startContainer':
       return step.attempt === 0 ? `Start ${roleNames[step.role]} ${step.name}.` : `Start ${roleNames[step.role]} ${step.name} again (restart ${step.attempt}).`;
     default:
@@ -84,4 +97,9 @@ function seconds(ms: number): string {
 /** Enough of a runtime id for a person to find it. */
 export function shortId(id: ContainerId | SandboxId): string {
   return id.slice(0, 12);
+}
+
+/** What a pass remembers of a resize it tried. */
+export function resizeKey(step: StepOf<'resizePod' | 'resizeContainer'>): string {
+  return step.kind === 'resizePod' ? `${step.kind} ${step.resource} ${step.phase}` : `${step.kind} ${step.resource} ${step.id}`;
 }

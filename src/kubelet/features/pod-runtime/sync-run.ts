@@ -30,7 +30,7 @@ export interface SyncPodRequest {
 
 /** Something of the pod could not be done. Expected, so a value. */
 export interface SyncFailure extends StartFailure {
-  scope: 'kill' | 'sandbox' | 'volumes' | 'container';
+  scope: 'kill' | 'sandbox' | 'volumes' | 'container' | 'resize';
   container?: string;
 }
 
@@ -60,6 +60,8 @@ export class SyncRun {
   /** The sandbox that containers go into, with the configuration it was made of. */
   sandbox: { id: SandboxId; attempt: number; ips: readonly string[] } | undefined;
   sandboxConfig: SandboxConfig | undefined;
+  /** The rest of this pass's resize is left out. */
+  resizeFailed = false;
   /** Names and ids that had their turn in this pass; each gets one. */
   readonly tried = new Set<string>();
   readonly images = new Map<string, Tracked<ImageOutcome>>();

@@ -11,6 +11,8 @@ export interface ConditionFacts {
   sandboxReady: boolean;
   restartingAll: boolean;
   previous: readonly PodCondition[];
+  /** PodResizePending and PodResizeInProgress, as whoever grants resources tells them. */
+  resize?: readonly PodCondition[];
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
@@ -24,13 +26,16 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'ContainersReady',
   'PodScheduled',
   'AllContainersRestarting',
+  'PodResizePending',
+  'PodResizeInProgress',
 ]);
 
 /** The pod's conditions in upstream's order (upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go), without transition times. */
 export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const foreign = (facts.pod.status?.conditions ?? []).filter((condition) => !ownConditions.has(condition.type));
   const disruption = facts.previous.find((condition) => condition.type === 'DisruptionTarget');
-  const kept = disruption === undefined ? foreign : [...foreign.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
+  const others = [...foreign, ...(facts.resize ?? [])];
+  const kept = disruption === undefined ? others : [...others.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
   const own: [string, Verdict][] = [
     ['PodReadyToStartContainers', { status: facts.sandboxReady ? 'True' : 'False' }],
     ['Initialized', initialized(facts)],

@@ -5,7 +5,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerState, ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from '../../../api/core/pod-status.ts';
 import { podUid } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
-import type { RestartRules, StartFailures } from './interfaces.ts';
+import type { ActuatedRecords, RestartRules, StartFailures } from './interfaces.ts';
+import { containerStatusResources } from './resources-status.ts';
 
 export interface ContainerStatusFacts {
   pod: Pod;
@@ -14,6 +15,8 @@ export interface ContainerStatusFacts {
   previous: readonly ContainerStatus[];
   rules: RestartRules;
   failures: StartFailures;
+  /** What is on record of the pod's resources. */
+  actuated?: ActuatedRecords;
   /** `containerd`, the scheme of containerID. */
   runtimeName: string;
 }
@@ -31,7 +34,7 @@ export function containerStatuses(facts: ContainerStatusFacts, containers: reado
   const statuses = containers.map((container) => {
     const previous = facts.previous.find((status) => status.name === container.name);
     const records = recordsOf(facts, container, kind);
-    const known = records[0] === undefined ? missing(facts, container, previous, restartingAll) : present(facts, records, previous);
+    const known = records[0] === undefined ? missing(facts, container, previous, restartingAll) : { ...present(facts, records, previous), ...resourcesOf(facts, container, records[0]) };
     const status = waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) } });
     return isGivenUp && status.state?.waiting !== undefined ? neverToRun(status) : status;
   });
@@ -50,6 +53,12 @@ function recordsOf(facts: ContainerStatusFacts, container: AnyContainer, kind: '
 
 function runsRegular(facts: ContainerStatusFacts): boolean {
   return facts.runtime.containers.some((record) => record.state === 'running' && facts.pod.spec.containers.some(({ name }) => name === record.name));
+}
+
+function resourcesOf({ actuated }: ContainerStatusFacts, container: AnyContainer, newest: ContainerRuntimeStatus): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
+  const { requests } = container.resources ?? {};
+  const resources = containerStatusResources(container, newest, actuated?.container(container.name));
+  return { ...(requests === undefined || Object.keys(requests).length === 0 ? {} : { allocatedResources: requests }), resources };
 }
 
 /** The runtime has no record of the container: it never ran, or what ran is gone. */

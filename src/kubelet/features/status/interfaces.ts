@@ -1,5 +1,6 @@
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { ContainerId, PodUid } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
@@ -25,4 +26,10 @@ export interface ProbeVerdicts {
 /** Why the agent could not start a container at its last try (upstream: the reason cache). */
 export interface StartFailures {
   get(uid: PodUid, container: string): { reason: string; message: string } | undefined;
+}
+
+/** What is on record of a pod's resources as brought about. */
+export interface ActuatedRecords {
+  container(name: string): ResourceRequirements | undefined;
+  podLevel: ResourceRequirements | undefined;
 }

@@ -2,14 +2,15 @@ import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { ContainerStatus, PodPhase, PodStatus } from '../../../api/core/pod-status.ts';
+import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../../api/core/pod-status.ts';
 import { containerId, type ContainerId } from '../../model/ids.ts';
 import type { ProbeType } from '../../model/probe-result.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { computeConditions } from './conditions.ts';
 import { containerStatuses } from './container-statuses.ts';
-import type { ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
+import type { ActuatedRecords, ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
 import { computePhase } from './phase.ts';
+import { podStatusResources } from './resources-status.ts';
 
 export interface PodStatusFacts {
   pod: Pod;
@@ -23,6 +24,8 @@ export interface PodStatusFacts {
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
+  /** What is granted and what is on record of the pod's resources; `pod` is as it was granted. */
+  resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
   runtimeName: string;
   /** The node's addresses, primary family first; may be empty in standalone mode. */
   hostIps: readonly string[];
@@ -34,7 +37,7 @@ export interface PodStatusFacts {
  */
 export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { pod, runtime, previous, rules, failures, runtimeName } = facts;
-  const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName });
+  const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName, ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }) });
   const init = containerStatuses(of(previous?.initContainerStatuses), pod.spec.initContainers ?? [], 'init');
   const regular = containerStatuses(of(previous?.containerStatuses), pod.spec.containers, 'regular');
   const ephemeral = containerStatuses(of(previous?.ephemeralContainerStatuses), pod.spec.ephemeralContainers ?? [], 'ephemeral');
@@ -54,8 +57,10 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     sandboxReady: !rules.needsNewSandbox(pod, runtime),
     restartingAll: rules.shouldRestartAllContainers(pod, runtime),
     previous: previous?.conditions ?? [],
+    resize: facts.isTerminal ? [] : (facts.resize?.conditions ?? []),
   });
   addAddresses(status, facts);
+  if (facts.resize !== undefined) Object.assign(status, podStatusResources(pod, facts.resize.actuated));
   if (judged.init.length > 0) status.initContainerStatuses = judged.init;
   status.containerStatuses = judged.regular;
   if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
