@@ -168,9 +168,14 @@ test('a gRPC health check gives the serving status', async () => {
 });
 
 test('a gRPC health check fails by kind', async () => {
-  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'gone', 2_000)), ['Unavailable', 'error: health rpc probe failed: unknown service']);
-  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'hang', 100)), ['Timeout', 'timeout: health rpc did not complete within 0.1s']);
+  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'gone', 2_000)), ['Unavailable', 'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service']);
+  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'hang', 100)), ['Timeout', 'timeout: health rpc did not complete within 100ms']);
   assert.equal((await failure(netDial.grpcProbe('127.0.0.1', ports.closed, '', 2_000)))[0], 'Unavailable');
+  assert.equal((await failure(netDial.grpcProbe('127.0.0.1', ports.rude, '', 2_000)))[0], 'Unavailable');
+  const controller = new AbortController();
+  const hanging = failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'hang', 10_000, controller.signal));
+  controller.abort();
+  assert.equal((await hanging)[0], 'Aborted');
 });
 
 test('fetch brings text within its limits and verifies TLS', async () => {

@@ -75,7 +75,7 @@ async function tcpProbe(host: string, port: number, timeoutMs: number, signal?: 
 
 async function grpcProbe(host: string, port: number, service: string, timeoutMs: number, signal?: AbortSignal): ReturnType<NetDial['grpcProbe']> {
   const address = net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
-  return grpcHealthCheck({ address, service, timeoutMs }, signal);
+  return grpcHealthCheck({ host, port, address, service, timeoutMs }, signal);
 }
 
 async function fetchText(url: string, headers: readonly Header[], limits: { timeoutMs: number; limitBytes: number }): Promise<{ status: number; body: string }> {

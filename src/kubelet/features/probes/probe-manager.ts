@@ -15,7 +15,7 @@ import { OverloadWatch } from './overload-watch.ts';
 import { ProbeSchedule } from './probe-schedule.ts';
 import { parseProbeSnapshot, splitVerdictKey, verdictKey, type ProbeSnapshot } from './probe-snapshot.ts';
 import { adoptedState, freshState, hasStarted, probeOf, type ProbeState } from './probe-state.ts';
-import { ProbeWorker, type SeenContainer, type WorkerContext } from './probe-worker.ts';
+import { ProbeWorker, type ProbeFacts, type SeenContainer, type WorkerContext } from './probe-worker.ts';
 import type { ProbeOutcome } from './run-probe.ts';
 
 /** Containers younger than this when the agent started were perhaps never probed by its predecessor (upstream: kubeletRestartGracePeriod). */
@@ -44,6 +44,8 @@ export interface ProbeManagerOptions {
   hostIp: () => string;
   /** A verdict changed. Not called for the verdict a container begins with. */
   onUpdate: (update: ProbeUpdate) => void;
+  /** Called after each probe, for measuring. */
+  onProbe?: (type: ProbeType, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
   /** What `snapshot` gives changed: a verdict, or the container it is about. `urgent`: a container passed for the first time, which happens once. */
   onSnapshotChange?: (change: { urgent: boolean }) => void;
 }
@@ -107,7 +109,7 @@ export class ProbeManager {
       tools: { runtime, dial },
       hasStarted: (worker) => this.#hasStarted(worker),
       onState: (worker, before, after) => this.#onState(worker, before, after),
-      onOutcome: (worker, outcome, facts) => this.#onOutcome(worker, outcome, facts.lagMs),
+      onOutcome: (worker, outcome, facts) => this.#onOutcome(worker, outcome, facts),
     };
   }
 
@@ -250,12 +252,13 @@ export class ProbeManager {
     this.#passed.delete(verdictKey(type, id));
   }
 
-  #onOutcome(worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', lagMs: number): void {
+  #onOutcome(worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts): void {
     this.#counters[outcome]++;
+    this.#options.onProbe?.(worker.type, outcome, facts);
     if (outcome !== 'inconclusive') return;
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lateLoggedMs < LATE_LOG_PAUSE_MS) return;
     this.#lateLoggedMs = nowMs;
-    this.#options.log.warn('probe deadlines missed by the agent or the overloaded node; not held against the containers', { type: worker.type, container: worker.container.name, lagMs: Math.round(lagMs), inconclusive: this.#counters.inconclusive });
+    this.#options.log.warn('probe deadlines missed by the agent or the overloaded node; not held against the containers', { type: worker.type, container: worker.container.name, lagMs: Math.round(facts.lagMs), inconclusive: this.#counters.inconclusive });
   }
 }
