@@ -10,8 +10,8 @@ import { runKillable } from './linux-killable.ts';
 import type { MountInfo } from './linux-mountinfo.ts';
 
 const nfsAt = (at: string): (() => Promise<MountInfo[]>) => async () => [
-  { id: 1, path: '/', fsType: 'ext4', source: '/dev/vda', superOptions: [] },
-  { id: 2, path: at, fsType: 'nfs4', source: 'server:/x', superOptions: [] },
+  { id: 1, path: '/', fsType: 'ext4', source: '/dev/vda', shared: false, superOptions: [] },
+  { id: 2, path: at, fsType: 'nfs4', source: 'server:/x', shared: false, superOptions: [] },
 ];
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {

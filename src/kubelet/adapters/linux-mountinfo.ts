@@ -7,6 +7,8 @@ export interface MountInfo {
   path: string;
   fsType: string;
   source: string;
+  /** Mounts made below it are seen in its peers, other mount namespaces among them, and theirs here. */
+  shared: boolean;
   /** Of the super block; for cgroup v1 it names the controllers. */
   superOptions: readonly string[];
 }
@@ -24,7 +26,7 @@ export function parseMountInfo(text: string): MountInfo[] {
     const dash = fields.indexOf('-', 6);
     const [id, path, fsType, source] = [fields[0], fields[4], fields[dash + 1], fields[dash + 2]];
     if (dash < 0 || id === undefined || path === undefined || fsType === undefined || source === undefined) continue;
-    found.push({ id: Number(id), path: unescape(path), fsType, source: unescape(source), superOptions: (fields[dash + 3] ?? '').split(',') });
+    found.push({ id: Number(id), path: unescape(path), fsType, source: unescape(source), shared: fields.slice(6, dash).some((field) => field.startsWith('shared:')), superOptions: (fields[dash + 3] ?? '').split(',') });
   }
   return found;
 }
@@ -35,6 +37,11 @@ export async function readMountInfo(file = '/proc/self/mountinfo'): Promise<Moun
   } catch (error) {
     throw fromErrno(error, 'read', file);
   }
+}
+
+/** The mount that `path`, without symlinks, lies on: the last of the deepest. */
+export function mountOf(mounts: readonly MountInfo[], path: string): MountInfo | undefined {
+  return mounts.filter((mount) => isAtOrBelow(path, mount.path)).reduce<MountInfo | undefined>((best, mount) => (best === undefined || mount.path.length >= best.path.length ? mount : best), undefined);
 }
 
 export function isAtOrBelow(path: string, base: string): boolean {

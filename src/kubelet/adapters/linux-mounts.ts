@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { access, realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import nodePath from 'node:path/posix';
 import { isKind, KubeletError, type ErrorKind } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import { fromErrno } from './linux-errors.ts';
 import { pooledFdOps } from './linux-fd-ops.ts';
 import { fileWork } from './linux-file-work.ts';
 import { runKillable, type ChildResult } from './linux-killable.ts';
-import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
+import { isAtOrBelow, mountOf, readMountInfo } from './linux-mountinfo.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {
@@ -106,11 +106,11 @@ export class LinuxMounts implements Mounts {
     }
   }
 
-  async unmount(path: string): Promise<void> {
+  async unmount(path: string, options: { force?: boolean } = {}): Promise<void> {
     const target = nodePath.normalize(path);
     if (!(await readMountInfo()).some((mount) => mount.path === target)) return;
     try {
-      await this.#run('umount', ['-n', '-i', '-c', '--', target], `unmount ${target}`);
+      await this.#run('umount', ['-n', '-i', '-c', ...(options.force === true ? ['-f'] : []), '--', target], `unmount ${target}${options.force === true ? ' by force' : ''}`);
     } catch (error) {
       // Somebody else may have unmounted it between the look and the call.
       if (error instanceof KubeletError && error.kind === 'Timeout') throw error;
@@ -124,7 +124,12 @@ export class LinuxMounts implements Mounts {
   }
 
   async makeRshared(path: string): Promise<void> {
-    await this.#run('mount', ['-n', '--make-rshared', path], `make ${path} rshared`);
+    const real = await realpath(path).catch((error: unknown) => {
+      throw fromErrno(error, 'make rshared', path);
+    });
+    if (mountOf(await readMountInfo(), real)?.shared === true) return;
+    await this.#run('mount', ['-n', '-i', '--bind', real, real], `bind ${real} to itself`);
+    await this.#run('mount', ['-n', '-i', '--make-rshared', real], `make ${real} rshared`);
   }
 
   async supportsTmpfsNoswap(): Promise<boolean> {

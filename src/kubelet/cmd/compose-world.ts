@@ -22,6 +22,7 @@ import { netDial } from '../adapters/net-dial.ts';
 import { setOwnOomScore } from '../adapters/own-process.ts';
 import { readTerminationMessage } from '../features/container-logs/termination-message.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
+import type { Mounts } from '../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../ports/runtime.ts';
 import type { AgentFlags } from './flags-values-agent.ts';
 import { orRefuse } from './or-refuse.ts';
@@ -39,10 +40,12 @@ const RUNTIME_RETRY_MS = 100;
 export async function composeWorld(given: { config: KubeletConfig; flags: AgentFlags; log: Logger }): Promise<RealWorld> {
   const { config, flags, log } = given;
   const clock = systemClock;
+  const mounts = new LinuxMounts();
   const machine = readLinuxNode();
   const oomProblem = setOwnOomScore(config.cgroups.oomScoreAdj);
   if (oomProblem !== undefined) log.warn('the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it', { wanted: config.cgroups.oomScoreAdj, error: oomProblem });
   await orRefuse(`the root directory ${flags.rootDir} cannot be used`, mkdir(flags.rootDir, { recursive: true, mode: 0o750 }));
+  await shareRoot(mounts, flags.rootDir, log);
   const client = createCriClient({ endpoint: config.runtime.endpoint, clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
   const imageClient = imageEndpointOf(config) === config.runtime.endpoint ? client : createCriClient({ endpoint: imageEndpointOf(config), clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
@@ -58,7 +61,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     eventSources: [criEventSource(client.runtime), containerdEventSource(client.channel, client.runtime)],
     files: new LinuxFiles(),
     guardedFiles: new GuardedFiles(),
-    mounts: new LinuxMounts(),
+    mounts,
     cgroups: await orRefuse('the cgroups of this machine cannot be used', createLinuxCgroups(await cgroupDriver(runtime, config, log))),
     dial: netDial,
     nodeLoad: () => readNodeLoad(),
@@ -78,6 +81,15 @@ async function storageBytes(rootDir: string, log: Logger): Promise<number | unde
   } catch (error) {
     log.warn('the size of the file system of the root directory cannot be read; the node offers no ephemeral storage', { rootDir, error: errorMessage(error) });
     return undefined;
+  }
+}
+
+/** Without it no mount made inside a container reaches the host, nor the other way (upstream: setupDataDirs). Pods that ask for neither run all the same. */
+async function shareRoot(mounts: Mounts, rootDir: string, log: Logger): Promise<void> {
+  try {
+    await mounts.makeRshared(rootDir);
+  } catch (error) {
+    log.warn('the root directory cannot be made a shared mount; volumes with mount propagation will not start', { path: rootDir, error: errorMessage(error) });
   }
 }
 

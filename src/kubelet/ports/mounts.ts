@@ -41,10 +41,11 @@ export interface Mounts {
    * what is mounted. A mount at the target that fits is left, any other is replaced.
    */
   bindBeneath(mount: SubPathMount): Promise<BindBeneathResult>;
-  /** Not mounted is success. */
-  unmount(path: string): Promise<void>;
+  /** Not mounted is success. `force` gives up on a server that does not answer, and on what was not written to it (umount -f). */
+  unmount(path: string, options?: { force?: boolean }): Promise<void>;
   /** From /proc/self/mountinfo, so it never touches the mounted file system. */
   listBelow(path: string): Promise<MountPoint[]>;
+  /** So that mounts made below it reach containers and back. One that lies on a shared mount already stays as it is; any other is bound to itself first. */
   makeRshared(path: string): Promise<void>;
   /** Whether the kernel can keep a tmpfs out of swap. mountTmpfs with `noswap` mounts without it where it cannot. */
   supportsTmpfsNoswap(): Promise<boolean>;

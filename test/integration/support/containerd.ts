@@ -116,9 +116,9 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
  * CNI results, port rules. For use while containerd runs and all pods are deleted; what belongs to containerd itself is allowed.
  */
 export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<void> {
-  const { bridge, cgroupRoot, iptablesChain } = containerd.instance;
-  // The tree's own root, the QoS groups an agent keeps, the bridge and its chain are there from start to stop.
-  const standing = new RegExp(`^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^network interface ${bridge}$|${iptablesChain}`);
+  const { bridge, cgroupRoot, dataDir, iptablesChain } = containerd.instance;
+  // The tree's own root, the QoS groups an agent keeps, its root directory as a shared mount, the bridge and its chain are there from start to stop.
+  const standing = new RegExp(`^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`);
   const left = (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
   assert.deepEqual(left, [], 'a pod left something behind');
 }

@@ -110,6 +110,8 @@ export class FakeMounts implements Mounts {
 
   async makeRshared(target: string): Promise<void> {
     await this.#enter('bind', target);
+    if (this.mounted.some((mount) => mount.propagation === 'rshared' && isAtOrBelow(target, mount.path))) return;
+    await this.bind(target, target, { readOnly: false });
     for (const mount of this.mounted) if (mount.path === target) mount.propagation = 'rshared';
   }
 

@@ -49,6 +49,13 @@ export function mountsContract(name: string, make: () => Promise<MountsUnderTest
       await files.removeTree(`${root}/tree`);
       assert.equal(await files.readText(`${root}/source/precious`), 'data');
     });
+    contract('a folder made rshared is bound to itself, once', async ({ mounts, files, root }) => {
+      await files.makeDirectory(`${root}/agent/pods`, 0o750);
+      await mounts.makeRshared(`${root}/agent`);
+      await mounts.makeRshared(`${root}/agent`);
+      await mounts.makeRshared(`${root}/agent/pods`);
+      assert.deepEqual([(await mounts.listBelow(root)).map(({ path }) => path), await files.list(`${root}/agent`)], [[`${root}/agent`], ['pods']]);
+    });
     contract('mounting where nothing is, is an error', async ({ mounts, root }) => {
       await assert.rejects(mounts.mountTmpfs(`${root}/none`, {}), (error) => errorKind(error) === 'NotFound');
     });

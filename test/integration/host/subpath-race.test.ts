@@ -1,0 +1,85 @@
+// A pod that swaps parts of its volume while the agent mounts them, on the real kernel (CVE-2017-1002101, CVE-2021-25741).
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { LinuxMounts } from '../../../src/kubelet/adapters/linux-mounts.ts';
+
+const PREPARATIONS = 300;
+
+/**
+ * At full speed: `at` is a directory, then a link to `host`, then a directory again; between, nothing. It tells how often it did so far.
+ * A directory made by the agent in a gap is put away, as a pod could.
+ */
+const ATTACK = `
+  const fs = require('node:fs');
+  const [at, host] = process.argv.slice(1);
+  const tried = (action) => { try { action(); } catch {} };
+  tried(() => fs.symlinkSync(host, at + '.link'));
+  for (let round = 1; ; round++) {
+    try {
+      fs.renameSync(at, at + '.dir');
+      fs.renameSync(at + '.link', at);
+      fs.renameSync(at, at + '.link');
+      fs.renameSync(at + '.dir', at);
+    } catch {
+      tried(() => fs.rmdirSync(at));
+      tried(() => fs.renameSync(at, at + '.link'));
+      tried(() => fs.renameSync(at + '.dir', at));
+    }
+    if (round % 500 === 0) process.stdout.write('.');
+  }`;
+
+let folder: string;
+let volume: string;
+let host: string;
+let attacker: ChildProcess;
+const mounts = new LinuxMounts();
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kts-race-'));
+  [volume, host] = [join(folder, 'volume'), join(folder, 'host')];
+  mkdirSync(join(volume, 'dir', 'sub'), { recursive: true });
+  mkdirSync(join(host, 'sub'), { recursive: true });
+  for (const place of [join(volume, 'dir'), host]) writeFileSync(join(place, 'file'), place);
+  attacker = spawn(process.execPath, ['-e', ATTACK, join(volume, 'dir'), host], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await new Promise((resolve) => attacker.stdout?.once('data', resolve));
+});
+
+after(async () => {
+  attacker.kill('SIGKILL');
+  for (const { path } of (await mounts.listBelow(folder)).reverse()) await mounts.unmount(path);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Of everything that is the host's and no pod's. */
+function foreignInodes(): Set<number> {
+  return new Set(['.', 'sub', 'file'].map((name) => lstatSync(join(host, name)).ino));
+}
+
+describe('a volume whose directories become links and directories again, without end', () => {
+  for (const [index, subPath] of ['dir', 'dir/sub', 'dir/file', 'dir/sub/new'].entries()) {
+    test(`never shows anything of the host as ${subPath}`, async () => {
+      const foreign = foreignInodes();
+      const seen = { mounted: 0, refused: 0 };
+      const before = readdirSync('/proc/self/fd').length;
+      for (let round = 0; round < PREPARATIONS / 4; round++) {
+        const target = join(folder, 'pod', String(index), String(round % 3));
+        // Errors are part of the game: what is looked at is gone in the next moment.
+        const result = await mounts.bindBeneath({ root: volume, subPath, target }).catch(() => undefined);
+        if (result?.kind !== 'mounted') {
+          seen.refused++;
+          continue;
+        }
+        seen.mounted++;
+        assert.ok(!foreign.has(statSync(target).ino), `round ${round}: the host is visible`);
+        if (round % 2 === 0) await mounts.unmount(target);
+      }
+      assert.ok(seen.mounted > 0, JSON.stringify(seen));
+      assert.deepEqual([readdirSync(host).sort(), readdirSync(join(host, 'sub'))], [['file', 'sub'], []], 'something was made on the host');
+      assert.equal(readdirSync('/proc/self/fd').length, before, 'descriptors are left open');
+    });
+  }
+});
