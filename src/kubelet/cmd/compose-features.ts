@@ -19,6 +19,7 @@ import type { SyncInput } from '../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
+import type { TokenSource } from '../ports/tokens.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-sources.ts';
@@ -135,6 +136,11 @@ function composeMonitor({ world, links }: FeatureContext, pleg: Pleg): RuntimeMo
   return new RuntimeMonitor({ runtime, clock, random, log, moreErrors, onChange: () => links.runtimeChanged() });
 }
 
+/** Without an API server nobody gives them out (upstream's words in standalone mode). */
+const noTokens: TokenSource = {
+  request: () => Promise.reject(new KubeletError('Unavailable', 'cannot use TokenManager when kubelet is in standalone mode')),
+};
+
 /** Probes and hooks of pods on the host's network go here. */
 function hostIpOf(world: World): () => string {
   return () => world.machine.addresses[0] ?? '127.0.0.1';
@@ -160,10 +166,17 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
 }
 
 function composeVolumes({ settings, world, knowledge }: FeatureContext): VolumeManager {
-  const { clock, random, log, files, guardedFiles, mounts, machine } = world;
+  const { clock, random, log, files, guardedFiles, mounts, processes, machine } = world;
   const { objects, recorder } = knowledge;
   const { rootDir } = settings;
-  return createVolumeManager({ rootDir, files, guardedFiles, mounts, objects, clock, random, log, recorder, nodeAllocatableMemoryBytes: () => machine.memoryBytes });
+  const node = { name: machine.nodeName, labels: { 'kubernetes.io/hostname': machine.nodeName, 'kubernetes.io/os': 'linux' } };
+  return createVolumeManager({
+    rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
+    tokens: noTokens,
+    standalone: true,
+    node: () => node,
+    nodeAllocatableMemoryBytes: () => machine.memoryBytes,
+  });
 }
 
 function composeCgroups({ settings, world, knowledge }: FeatureContext): ContainerManager {

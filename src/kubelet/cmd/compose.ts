@@ -43,8 +43,9 @@ async function startKubelet(parts: Startable): Promise<void> {
     if (after !== undefined) probes.noteStatus(after);
     status.refresh(uid);
   });
-  objects.onChange(({ kind, namespace, name }) => {
-    volumes.objectChanged(kind, namespace, name);
+  objects.onChange((change) => {
+    const { kind, namespace, name } = change;
+    volumes.objectChanged(change);
     const uids = store.podsUsing(kind, namespace, name).map((pod) => podUid(pod.metadata.uid));
     if (uids.length > 0) loop.post({ kind: 'sync', uids });
   });

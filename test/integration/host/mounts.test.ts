@@ -11,6 +11,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { GuardedFiles } from '../../../src/kubelet/adapters/linux-files-guarded.ts';
 import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
 import { LinuxMounts } from '../../../src/kubelet/adapters/linux-mounts.ts';
+import { linuxProcesses } from '../../../src/kubelet/adapters/linux-processes.ts';
 import { createVolumeManager } from '../../../src/kubelet/features/volumes/create-volume-manager.ts';
 import { podUid } from '../../../src/kubelet/model/ids.ts';
 import { mountsContract } from '../../../src/kubelet/ports/testing/mounts-contract.ts';
@@ -70,6 +71,10 @@ test('the guard answers like the plain files on local paths, through symlinks an
 });
 
 test('volumes on the real host: tmpfs sized, files shown, nothing left after the pod, a second agent remounts nothing', async () => {
+  const objects = {
+    ConfigMap: { metadata: { name: 'c', namespace: 'n', uid: '' }, data: { key: 'value' } },
+    Secret: { metadata: { name: 's', namespace: 'n', uid: '' }, data: { password: Buffer.from('word').toString('base64') } },
+  };
   await inFolder(async (folder) => {
     const start = () =>
       createVolumeManager({
@@ -78,9 +83,14 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
         guardedFiles: new GuardedFiles(),
         mounts,
         objects: {
-          configMap: () => ({ metadata: { name: 'c', namespace: 'n', uid: '' }, data: { key: 'value' } }),
-          secret: () => ({ metadata: { name: 's', namespace: 'n', uid: '' }, data: { password: Buffer.from('word').toString('base64') } }),
+          get: (kind) => objects[kind === 'Secret' ? 'Secret' : 'ConfigMap'] as never,
+          list: () => [],
+          onChange: () => () => undefined,
         },
+        processes: linuxProcesses,
+        tokens: { request: () => assert.fail('no token was asked for') },
+        standalone: true,
+        node: () => ({ name: 'n', labels: {} }),
         clock: systemClock,
         random: seededRandom(1),
         log: silentLogger,
@@ -90,7 +100,7 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
     const pod = {
       metadata: { name: 'p', namespace: 'n', uid: 'u1' },
       spec: {
-        containers: [{ name: 'm', image: 'x' }],
+        containers: [{ name: 'm', image: 'x', volumeMounts: ['e', 'm', 'c', 's', 'h'].map((name) => ({ name, mountPath: `/${name}` })) }],
         securityContext: { fsGroup: 1234 },
         volumes: [{ name: 'e', emptyDir: {} }, { name: 'm', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }, { name: 'c', configMap: { name: 'c' } }, { name: 's', secret: { secretName: 's', defaultMode: 0o400 } }, { name: 'h', hostPath: { path: '/dev/null', type: 'CharDevice' as const } }],
       },

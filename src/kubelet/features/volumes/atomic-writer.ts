@@ -96,9 +96,10 @@ export class AtomicWriter {
     const hidden = await this.#newHiddenName(folder);
     try {
       await files.makeDirectory(`${folder}/${hidden}`, 0o755);
-      for (const [name, { content, mode }] of payload) {
+      for (const [name, { content, mode, uid }] of payload) {
         if (name.includes('/')) await files.makeDirectory(path.dirname(`${folder}/${hidden}/${name}`), 0o755);
         await files.writeFile(`${folder}/${hidden}/${name}`, content, mode);
+        if (uid !== undefined) await files.chown(`${folder}/${hidden}/${name}`, uid, -1);
       }
       if (fsGroup !== undefined) await giveToGroup(files, folder, { gid: fsGroup, readOnly: true });
       await files.remove(`${folder}/${DATA_NEXT}`);

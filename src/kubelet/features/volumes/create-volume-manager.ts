@@ -1,19 +1,31 @@
+import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
+import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
+import type { TokenSource } from '../../ports/tokens.ts';
+import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import { AtomicWriter } from './atomic-writer.ts';
+import { DiskMounter } from './disk-mounter.ts';
 import { EmptyDirPlugin } from './empty-dir.ts';
 import { HostPathPlugin } from './host-path.ts';
+import { HugePages } from './huge-pages.ts';
+import { LocalVolumePlugin } from './local-volume.ts';
+import { NfsPlugin } from './nfs.ts';
+import type { NodeIdentity } from './node-affinity.ts';
 import { ConfigMapPlugin, SecretPlugin } from './object-volumes.ts';
 import { PodFolders } from './pod-folders.ts';
 import { DownwardApiPlugin, ProjectedPlugin } from './projected.ts';
+import { ServiceAccountTokens } from './service-account-tokens.ts';
+import { StagingArea } from './staging-area.ts';
 import { Tmpfs } from './tmpfs.ts';
 import { VolumeManager } from './volume-manager.ts';
-import type { ObjectLookup } from './volume-plugin.ts';
+import { belongsToGroup, giveToGroup } from './volume-ownership.ts';
 
 export interface VolumeManagerPorts {
   /** `--root-dir`. */
@@ -23,29 +35,66 @@ export interface VolumeManagerPorts {
   /** For paths that others chose: its stat must not be able to hang the agent. */
   guardedFiles: HostFiles;
   mounts: Mounts;
-  objects: ObjectLookup;
+  processes: Processes;
+  objects: ClusterObjects;
+  tokens: TokenSource;
   clock: Clock;
   random: Random;
   log: Logger;
   recorder: EventRecorder;
+  /** No API server: claims are bound by what manifests say. */
+  standalone: boolean;
+  node: () => NodeIdentity;
   /** 0 when unknown. */
   nodeAllocatableMemoryBytes: () => number;
   /** For downwardAPI files; memory alone when not given. */
   nodeAllocatable?: () => ResourceList;
+  /** Kinds served by other features: CSI. */
+  morePlugins?: readonly VolumePlugin[];
 }
 
 /** The volume manager with every kind this agent honours. Starts nothing. */
 export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
-  const { files, objects, clock, log, recorder } = ports;
-  const tmpfs = new Tmpfs(ports);
-  const nodeAllocatable = ports.nodeAllocatable ?? ((): ResourceList => ({ memory: String(ports.nodeAllocatableMemoryBytes()) }));
-  const shared = { files, objects, tmpfs, nodeAllocatable, writer: new AtomicWriter(ports) };
+  const { files, clock, log, recorder, objects, standalone, node } = ports;
   return new VolumeManager({
     folders: new PodFolders(ports),
     makeDirectory: (path, mode) => files.makeDirectory(path, mode),
-    plugins: [new EmptyDirPlugin(files, tmpfs), new HostPathPlugin(ports.guardedFiles), new ConfigMapPlugin(shared), new SecretPlugin(shared), new ProjectedPlugin(shared), new DownwardApiPlugin(shared)],
+    plugins: [...ownPlugins(ports), ...(ports.morePlugins ?? [])],
+    staging: new StagingArea(ports),
+    applyFsGroup: (pod, path) => applyFsGroup(ports.guardedFiles, pod, path),
+    objects,
+    standalone,
+    node,
     clock,
     log,
     recorder,
   });
+}
+
+function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
+  const { rootDir, files, mounts, objects, guardedFiles, recorder } = ports;
+  const disks = new DiskMounter(ports);
+  const tmpfs = new Tmpfs(ports);
+  const nodeAllocatable = ports.nodeAllocatable ?? ((): ResourceList => ({ memory: String(ports.nodeAllocatableMemoryBytes()) }));
+  const shared = { files, objects, tmpfs, nodeAllocatable, writer: new AtomicWriter(ports) };
+  const tokens = new ServiceAccountTokens({ ...ports, source: ports.tokens });
+  return [
+    new EmptyDirPlugin({ files, tmpfs, hugePages: new HugePages(mounts) }),
+    new HostPathPlugin(guardedFiles),
+    new ConfigMapPlugin(shared),
+    new SecretPlugin(shared),
+    new ProjectedPlugin({ ...shared, tokens }),
+    new DownwardApiPlugin(shared),
+    new LocalVolumePlugin({ rootDir, files, guardedFiles, mounts, recorder, disks }),
+    new NfsPlugin({ files, mounts }),
+  ];
+}
+
+/** Upstream: volume_linux.go. With OnRootMismatch what already belongs to the group is left as it is. */
+async function applyFsGroup(files: HostFiles, pod: Pod, path: string): Promise<void> {
+  const { fsGroup: gid, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
+  if (gid === undefined) return;
+  const group = { gid, readOnly: false };
+  if (fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(files, path, group))) return;
+  await giveToGroup(files, path, group);
 }

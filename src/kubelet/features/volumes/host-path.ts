@@ -1,8 +1,7 @@
-import type { Volume } from '../../../api/core/volume.ts';
+import type { HostPathVolumeSource } from '../../../api/core/volume-source.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
-import type { MountedVolume } from '../../model/pod-volumes.ts';
 import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
-import type { VolumePlugin, VolumeRequest } from './volume-plugin.ts';
+import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
 
 const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = {
   Directory: ['directory', 'a directory'],
@@ -14,17 +13,23 @@ const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = {
   BlockDevice: ['block', 'a block device'],
 };
 
+function sourceOf(spec: VolumeSpec): HostPathVolumeSource | undefined {
+  return spec.kind === 'inline' ? spec.volume.hostPath : spec.persistentVolume.spec.hostPath;
+}
+
 /** A path of the host as it is. Nothing is cleaned up afterwards. `files` must be able to look at dead mounts without hanging. */
 export class HostPathPlugin implements VolumePlugin {
-  readonly folder = 'kubernetes.io~host-path';
+  readonly name = 'kubernetes.io/host-path';
+  readonly ownFolder = false;
+  readonly mountOptions = false;
   readonly #files: HostFiles;
 
   constructor(files: HostFiles) {
     this.#files = files;
   }
 
-  supports(volume: Volume): boolean {
-    return volume.hostPath !== undefined;
+  supports(spec: VolumeSpec): boolean {
+    return sourceOf(spec) !== undefined;
   }
 
   objectsOf(): readonly [] {
@@ -35,11 +40,11 @@ export class HostPathPlugin implements VolumePlugin {
     return false;
   }
 
-  async setUp({ volume }: VolumeRequest): Promise<MountedVolume> {
-    const { path, type } = { path: volume.hostPath?.path ?? '', type: volume.hostPath?.type ?? '' };
+  async setUp({ spec }: VolumeRequest): Promise<VolumeReady> {
+    const { path = '', type = '' } = sourceOf(spec) ?? {};
     if (path.split('/').includes('..')) throw new KubeletError('Invalid', `invalid HostPath \`${path}\`: must not contain '..'`);
     if (type !== '') await this.#check(path, type);
-    return { name: volume.name, hostPath: path, readOnly: false, selinuxRelabel: false };
+    return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false };
   }
 
   async #check(path: string, type: string): Promise<void> {

@@ -6,7 +6,14 @@ import type { KeyToPath } from '../../../api/core/volume-source.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
 /** What a volume is to hold: relative path to content and mode. */
-export type Payload = ReadonlyMap<string, { content: Uint8Array; mode: number }>;
+export type Payload = ReadonlyMap<string, PayloadFile>;
+
+export interface PayloadFile {
+  content: Uint8Array;
+  mode: number;
+  /** Its owner; root when not given. */
+  uid?: number;
+}
 
 export interface KeySelection {
   items: readonly KeyToPath[] | undefined;
@@ -31,7 +38,7 @@ export function secretPayload(selection: KeySelection, secret: Secret | undefine
 }
 
 function select(selection: KeySelection, values: ReadonlyMap<string, () => Uint8Array>, missing: (key: string) => string): Payload {
-  const payload = new Map<string, { content: Uint8Array; mode: number }>();
+  const payload = new Map<string, PayloadFile>();
   if (selection.items === undefined || selection.items.length === 0) {
     for (const [key, value] of values) payload.set(key, { content: value(), mode: selection.defaultMode });
     return payload;
@@ -46,7 +53,7 @@ function select(selection: KeySelection, values: ReadonlyMap<string, () => Uint8
 
 /** Paths normalized and proven to stay inside the volume. Names beginning with `..` belong to the writer. Throws Invalid. */
 export function validatedPayload(payload: Payload): Payload {
-  const clean = new Map<string, { content: Uint8Array; mode: number }>();
+  const clean = new Map<string, PayloadFile>();
   for (const [name, file] of payload) {
     const problem = problemOfPath(name);
     if (problem !== undefined) throw new KubeletError('Invalid', `invalid path: ${problem}`);

@@ -83,7 +83,7 @@ test('medium Memory is kept out of swap, and where that cannot be, said once', a
 });
 
 test('media that are not there are refused with a clear reason', async () => {
-  assert.equal(await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'HugePages-2Mi' } }), 'emptyDir of medium HugePages-2Mi is not yet honoured');
+  assert.equal(await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'HugePages-2Mi' } }), 'medium HugePages-2Mi: hugePages storage requested, but there is no resource request for huge pages');
   assert.equal(await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'Floppy' } }), 'unknown storage medium "Floppy"');
 });
 
@@ -101,7 +101,7 @@ test('fsGroup owns an emptyDir, files made in it inherit the group, and content 
 
 test('items choose keys, paths and modes; defaultMode holds for the rest', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', { ...configMap('c', { a: '1', b: '2' }), binaryData: { z: 'AAH/' } });
+  world.objects.set('ConfigMap', { ...configMap('c', { a: '1', b: '2' }), binaryData: { z: 'AAH/' } });
   await world.manager.ensure(testPod('u1', [{ name: 'c', configMap: { name: 'c', defaultMode: 0o440, items: [{ key: 'a', path: 'x/y' }, { key: 'z', path: 'z', mode: 0o400 }] } }]));
   const path = volumePath('u1', 'configmap', 'c');
   assert.deepEqual([world.files.peek(`${path}/x/y`), (await world.files.stat(`${path}/x/y`))?.mode, [...(await world.files.readBytes(`${path}/z`))], (await world.files.stat(`${path}/z`))?.mode, await world.files.lstat(`${path}/b`)], ['1', 0o440, [0, 1, 255], 0o400, undefined]);
@@ -110,8 +110,8 @@ test('items choose keys, paths and modes; defaultMode holds for the rest', async
 test('missing keys and objects fail unless optional, in upstream\'s words', async () => {
   const withObjects = (): ReturnType<typeof volumeWorld> => {
     const world = volumeWorld();
-    world.configMaps.set('c', configMap('c', { a: '1' }));
-    world.secrets.set('s', secret('s', { a: '1' }));
+    world.objects.set('ConfigMap', configMap('c', { a: '1' }));
+    world.objects.set('Secret', secret('s', { a: '1' }));
     return world;
   };
   const items = [{ key: 'none', path: 'p' }];
@@ -124,14 +124,14 @@ test('missing keys and objects fail unless optional, in upstream\'s words', asyn
 
 test('a hostile item path is refused', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', configMap('c', { a: '1' }));
+  world.objects.set('ConfigMap', configMap('c', { a: '1' }));
   assert.equal(await firstError(world, { name: 'v', configMap: { name: 'c', items: [{ key: 'a', path: '../../../../etc/cron.d/x' }] } }), "invalid path: must not contain '..': ../../../../etc/cron.d/x");
 });
 
 test('projected volumes merge their sources; downwardAPI files follow the pod\'s labels', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', configMap('c', { a: '1' }));
-  world.secrets.set('s', secret('s', { p: 'w' }));
+  world.objects.set('ConfigMap', configMap('c', { a: '1' }));
+  world.objects.set('Secret', secret('s', { p: 'w' }));
   const sources = [{ configMap: { name: 'c' } }, { secret: { name: 's', items: [{ key: 'p', path: 'sec/p' }] } }, { downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }, { path: 'app', fieldRef: { fieldPath: "metadata.labels['app']" } }] } }];
   const pod = testPod('u1', [{ name: 'all', projected: { sources } }]);
   const labelled = (labels: Record<string, string>) => ({ ...pod, metadata: { ...pod.metadata, labels } });

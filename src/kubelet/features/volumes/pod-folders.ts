@@ -3,14 +3,17 @@ import type { Logger } from '../../../base/log.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { MountPoint, Mounts } from '../../ports/mounts.ts';
+import type { VolumeOnDisk } from '../../ports/volume-plugin.ts';
 
-/** A volume found on disk at start. */
-export interface FoundVolume {
+/** A volume found on disk. */
+export interface FoundVolume extends VolumeOnDisk {
+  /** Of the plugin: `kubernetes.io~empty-dir`. */
   folder: string;
-  name: string;
-  path: string;
   mounted: boolean;
 }
+
+/** Where volumes lie below a pod's folder, by their mode. */
+const PLACES: Readonly<Record<VolumeOnDisk['mode'], string>> = { Filesystem: 'volumes', Block: 'volumeDevices' };
 
 /** Throws Invalid for a name that would lead out of its folder. */
 export function safeName(value: string, what: string): string {
@@ -38,8 +41,13 @@ export class PodFolders {
     return `${this.#base}/${safeName(uid, 'pod uid')}`;
   }
 
-  volumePath(uid: PodUid, folder: string, name: string): string {
-    return `${this.podPath(uid)}/volumes/${folder}/${safeName(name, 'volume name')}`;
+  volumePath(uid: PodUid, { folder, name, mode }: { folder: string; name: string; mode: VolumeOnDisk['mode'] }): string {
+    return `${this.podPath(uid)}/${PLACES[mode]}/${folder}/${safeName(name, 'volume name')}`;
+  }
+
+  /** Mounts of parts of volumes, which hold the volumes. */
+  subPathsPath(uid: PodUid): string {
+    return `${this.podPath(uid)}/volume-subpaths`;
   }
 
   async list(): Promise<PodUid[]> {
@@ -48,22 +56,14 @@ export class PodFolders {
     return kept.filter((uid) => uid !== undefined);
   }
 
-  /** Everything below volumes/, with one look at the mounts. Unreadable folders are left out and said. */
+  /** Everything below volumes/ and volumeDevices/ of all pods, with one look at the mounts. Unreadable folders are left out and said. */
   async findVolumes(): Promise<Map<PodUid, FoundVolume[]>> {
     const mounted = new Set((await this.#mounts.listBelow(this.#base)).map((mount) => mount.path));
     const found = new Map<PodUid, FoundVolume[]>();
     await Promise.all(
       (await this.list()).map(async (uid) => {
         try {
-          const volumes: FoundVolume[] = [];
-          const base = `${this.podPath(uid)}/volumes`;
-          for (const folder of await this.#files.list(base)) {
-            for (const name of await this.#files.list(`${base}/${folder}`)) {
-              const path = `${base}/${folder}/${name}`;
-              volumes.push({ folder, name, path, mounted: mounted.has(path) });
-            }
-          }
-          found.set(uid, volumes);
+          found.set(uid, await this.#volumesOf(uid, mounted));
         } catch (error) {
           this.#log.warn('the folder of a pod cannot be read', { podUID: uid, error: errorMessage(error) });
           found.set(uid, []);
@@ -73,12 +73,30 @@ export class PodFolders {
     return found;
   }
 
+  async volumesOf(uid: PodUid): Promise<FoundVolume[]> {
+    return this.#volumesOf(uid, new Set((await this.#mounts.listBelow(this.podPath(uid))).map((mount) => mount.path)));
+  }
+
+  /** Lists folders only, never looks at what is mounted there, which may be dead. */
+  async #volumesOf(uid: PodUid, mounted: ReadonlySet<string>): Promise<FoundVolume[]> {
+    const volumes: FoundVolume[] = [];
+    for (const mode of ['Filesystem', 'Block'] as const) {
+      const base = `${this.podPath(uid)}/${PLACES[mode]}`;
+      for (const folder of await this.#files.list(base)) {
+        for (const specName of await this.#files.list(`${base}/${folder}`)) {
+          const path = `${base}/${folder}/${specName}`;
+          volumes.push({ podUid: uid, specName, mode, folder, path, mounted: mounted.has(path) });
+        }
+      }
+    }
+    return volumes;
+  }
+
   /**
-   * Unmounts what is mounted below the pod's folder, innermost first, then removes the folder. What cannot be unmounted keeps the folder:
-   * removeTree refuses to touch a tree with a mount in it, so mounted data is never deleted. Gone is success.
+   * Unmounts what is mounted at or below a path, innermost first, then removes it. What cannot be unmounted keeps the folder: removeTree refuses
+   * to touch a tree with a mount in it, so mounted data is never deleted. Gone is success.
    */
-  async remove(uid: PodUid): Promise<void> {
-    const path = this.podPath(uid);
+  async remove(path: string): Promise<void> {
     const mounts = await this.#mounts.listBelow(path);
     for (const mount of innermostFirst(mounts)) await this.#mounts.unmount(mount.path);
     await this.#files.removeTree(path);

@@ -1,16 +1,20 @@
 import { Buffer } from 'node:buffer';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
-import type { Volume } from '../../../api/core/volume.ts';
-import type { DownwardAPIVolumeFile, VolumeProjection } from '../../../api/core/volume-source.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { MountedVolume } from '../../model/pod-volumes.ts';
-import { podFieldText, resourceFieldText } from './downward-fields.ts';
+import type { DownwardAPIVolumeFile, ProjectedVolumeSource, ServiceAccountTokenProjection, VolumeProjection } from '../../../api/core/volume-source.ts';
+import { podMetadataValue, resourceFieldValue } from '../../../api/downward-fields.ts';
+import { allContainers } from '../../../api/pod.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
+import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
 import { loadConfigMap, loadSecret, showPayload, type ObjectVolumeOptions } from './object-volumes.ts';
-import { configMapPayload, secretPayload, type Payload } from './payload.ts';
-import type { ObjectRef, VolumePlugin, VolumeRequest } from './volume-plugin.ts';
+import { configMapPayload, secretPayload, type Payload, type PayloadFile } from './payload.ts';
+import type { ServiceAccountTokens } from './service-account-tokens.ts';
 
 const READABLE_BY_ALL = 0o644;
+const OWNER_ONLY = 0o600;
+/** Upstream's default of the API. */
+const TOKEN_LIFE_SECONDS = 3600;
 
 interface DownwardSource {
   items: readonly DownwardAPIVolumeFile[];
@@ -19,9 +23,9 @@ interface DownwardSource {
 }
 
 function downwardPayload(pod: Pod, { items, defaultMode, nodeAllocatable }: DownwardSource): Payload {
-  const payload = new Map<string, { content: Uint8Array; mode: number }>();
+  const payload = new Map<string, PayloadFile>();
   for (const { path, fieldRef, resourceFieldRef, mode = defaultMode } of items) {
-    const text = fieldRef !== undefined ? podFieldText(pod, fieldRef.fieldPath) : resourceFieldRef !== undefined ? resourceFieldText(pod, resourceFieldRef, nodeAllocatable) : '';
+    const text = fieldRef !== undefined ? podMetadataValue(pod, fieldRef.fieldPath) : resourceFieldRef !== undefined ? resourceFieldValue(resourceFieldRef, pod, { defaultLimits: nodeAllocatable, defaultsInit: true }) : '';
     payload.set(path, { content: Buffer.from(text, 'utf8'), mode });
   }
   return payload;
@@ -29,15 +33,16 @@ function downwardPayload(pod: Pod, { items, defaultMode, nodeAllocatable }: Down
 
 /** Fields of the pod as files; follows labels and annotations. Lies in memory, as upstream's. */
 export class DownwardApiPlugin implements VolumePlugin {
-  readonly folder = 'kubernetes.io~downward-api';
+  readonly name = 'kubernetes.io/downward-api';
+  readonly mountOptions = false;
   readonly #options: ObjectVolumeOptions;
 
   constructor(options: ObjectVolumeOptions) {
     this.#options = options;
   }
 
-  supports(volume: Volume): boolean {
-    return volume.downwardAPI !== undefined;
+  supports(spec: VolumeSpec): boolean {
+    return spec.kind === 'inline' && spec.volume.downwardAPI !== undefined;
   }
 
   objectsOf(): readonly [] {
@@ -48,55 +53,101 @@ export class DownwardApiPlugin implements VolumePlugin {
     return true;
   }
 
-  async setUp(request: VolumeRequest): Promise<MountedVolume> {
-    const { items = [], defaultMode = READABLE_BY_ALL } = request.volume.downwardAPI ?? {};
-    return showPayload(this.#options, request, { payload: downwardPayload(request.pod, { items, defaultMode, nodeAllocatable: this.#options.nodeAllocatable() }), inMemory: true });
+  async setUp(request: VolumeRequest): Promise<VolumeReady> {
+    const { items = [], defaultMode = READABLE_BY_ALL } = (request.spec.kind === 'inline' ? request.spec.volume.downwardAPI : undefined) ?? {};
+    return showPayload(this.#options, request, { payload: downwardPayload(request.pod, { items, defaultMode, nodeAllocatable: this.#options.nodeAllocatable() }), inMemory: true, settled: false });
   }
 }
 
-/** Several sources in one folder. Tokens, trust bundles and pod certificates need an API server and are refused until there is one. */
-export class ProjectedPlugin implements VolumePlugin {
-  readonly folder = 'kubernetes.io~projected';
-  readonly #options: ObjectVolumeOptions;
+const sourceOf = (spec: VolumeSpec): ProjectedVolumeSource | undefined => (spec.kind === 'inline' ? spec.volume.projected : undefined);
 
-  constructor(options: ObjectVolumeOptions) {
+/** The one user that all containers of the pod run as; undefined when they differ or one says nothing (upstream: volume/util FsUserFrom). */
+export function commonUserOf(pod: Pod): number | undefined {
+  const users = new Set(allContainers(pod).map(({ container }) => container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser));
+  return users.size === 1 ? [...users][0] : undefined;
+}
+
+/** What one source gives. */
+interface Projection {
+  payload: Payload;
+  againInMs?: number;
+  settled: boolean;
+}
+
+/** Several sources in one folder, which may hold tokens of the pod's service account. */
+export class ProjectedPlugin implements VolumePlugin {
+  readonly name = 'kubernetes.io/projected';
+  readonly mountOptions = false;
+  readonly #options: ObjectVolumeOptions & { tokens: ServiceAccountTokens };
+
+  constructor(options: ObjectVolumeOptions & { tokens: ServiceAccountTokens }) {
     this.#options = options;
   }
 
-  supports(volume: Volume): boolean {
-    return volume.projected !== undefined;
+  supports(spec: VolumeSpec): boolean {
+    return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(volume: Volume): readonly ObjectRef[] {
-    return (volume.projected?.sources ?? []).flatMap((source): ObjectRef[] => [
-      ...(source.configMap === undefined ? [] : [{ kind: 'ConfigMap' as const, name: source.configMap.name }]),
-      ...(source.secret === undefined ? [] : [{ kind: 'Secret' as const, name: source.secret.name }]),
+  objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
+    const { namespace } = pod.metadata;
+    return (sourceOf(spec)?.sources ?? []).flatMap((source): ClusterObjectChange[] => [
+      ...(source.configMap === undefined ? [] : [{ kind: 'ConfigMap' as const, namespace, name: source.configMap.name }]),
+      ...(source.secret === undefined ? [] : [{ kind: 'Secret' as const, namespace, name: source.secret.name }]),
     ]);
   }
 
-  followsPod(volume: Volume): boolean {
-    return volume.projected?.sources.some((source) => source.downwardAPI !== undefined) === true;
+  followsPod(spec: VolumeSpec): boolean {
+    return sourceOf(spec)?.sources.some((source) => source.downwardAPI !== undefined) === true;
   }
 
-  async setUp(request: VolumeRequest): Promise<MountedVolume> {
-    const { sources = [], defaultMode = READABLE_BY_ALL } = request.volume.projected ?? {};
-    const payload = new Map<string, { content: Uint8Array; mode: number }>();
-    for (const source of sources) for (const [name, file] of await this.#project(request.pod, source, defaultMode)) payload.set(name, file);
-    return showPayload(this.#options, request, { payload, inMemory: true });
+  async setUp(request: VolumeRequest): Promise<VolumeReady> {
+    const { sources = [], defaultMode = READABLE_BY_ALL } = sourceOf(request.spec) ?? {};
+    const results = await Promise.allSettled(sources.map((source) => this.#project(request, source, defaultMode)));
+    const errors = results.filter((result) => result.status === 'rejected').map(({ reason }) => errorMessage(reason));
+    if (errors.length > 0) throw new KubeletError('Unavailable', errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`);
+    const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    // Where two sources name one file the later one wins.
+    const payload = new Map(found.flatMap((one) => [...one.payload]));
+    const againInMs = Math.min(...found.map((one) => one.againInMs ?? Number.POSITIVE_INFINITY));
+    const ready = await showPayload(this.#options, request, { payload, inMemory: true, settled: found.every((one) => one.settled) });
+    return Number.isFinite(againInMs) ? { ...ready, againInMs } : ready;
   }
 
-  async #project(pod: Pod, source: VolumeProjection, defaultMode: number): Promise<Payload> {
+  async tearDown({ podUid }: VolumeOnDisk): Promise<void> {
+    this.#options.tokens.forget(podUid);
+  }
+
+  async #project(request: VolumeRequest, source: VolumeProjection, defaultMode: number): Promise<Projection> {
+    const { pod } = request;
     const { objects } = this.#options;
     if (source.configMap !== undefined) {
       const { name, items, optional = false } = source.configMap;
-      return configMapPayload({ items, defaultMode, optional }, await loadConfigMap(objects, pod, { name, optional }));
+      const configMap = await loadConfigMap(objects, pod, { name, optional });
+      return { payload: configMapPayload({ items, defaultMode, optional }, configMap), settled: configMap?.immutable === true };
     }
     if (source.secret !== undefined) {
       const { name, items, optional = false } = source.secret;
-      return secretPayload({ items, defaultMode, optional }, await loadSecret(objects, pod, { name, optional }));
+      const secret = await loadSecret(objects, pod, { name, optional });
+      return { payload: secretPayload({ items, defaultMode, optional }, secret), settled: secret?.immutable === true };
     }
-    if (source.downwardAPI !== undefined) return downwardPayload(pod, { items: source.downwardAPI.items ?? [], defaultMode, nodeAllocatable: this.#options.nodeAllocatable() });
-    const kind = Object.entries(source).find(([, value]) => value !== undefined)?.[0] ?? 'empty';
-    throw new KubeletError('Unimplemented', `projected source ${kind} is not yet honoured`);
+    if (source.downwardAPI !== undefined) return { payload: downwardPayload(pod, { items: source.downwardAPI.items ?? [], defaultMode, nodeAllocatable: this.#options.nodeAllocatable() }), settled: true };
+    if (source.serviceAccountToken !== undefined) return this.#token(request, source.serviceAccountToken, defaultMode);
+    throw refusedSource(source);
   }
+
+  /** Whom a token is for may read it and nobody else: the group by fsGroup, or the one user of all containers. */
+  async #token({ pod, fsGroup }: VolumeRequest, { path, audience = '', expirationSeconds = TOKEN_LIFE_SECONDS }: ServiceAccountTokenProjection, defaultMode: number): Promise<Projection> {
+    const { name, namespace, uid } = pod.metadata;
+    const user = commonUserOf(pod);
+    const { token, againInMs } = await this.#options.tokens.get({ namespace, serviceAccount: pod.spec.serviceAccountName ?? 'default', audiences: audience === '' ? [] : [audience], expirationSeconds, pod: { name, uid } });
+    const mode = user !== undefined || fsGroup !== undefined ? OWNER_ONLY : defaultMode;
+    return { payload: new Map([[path, { content: Buffer.from(token, 'utf8'), mode, ...(user === undefined ? {} : { uid: user }) }]]), againInMs, settled: true };
+  }
+}
+
+/** Sources that upstream serves only with gates that are off by default; its words with the gates off. */
+function refusedSource(source: VolumeProjection): KubeletError {
+  if (source.clusterTrustBundle !== undefined) return new KubeletError('Unimplemented', 'ClusterTrustBundle projection is not supported in static kubelet mode: its feature gate ClusterTrustBundleProjection is off');
+  if (source.podCertificate !== undefined) return new KubeletError('Unimplemented', 'unimplemented: the feature gate PodCertificateRequest is off');
+  return new KubeletError('Invalid', 'a projected source says nothing');
 }

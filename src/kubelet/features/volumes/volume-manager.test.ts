@@ -14,8 +14,8 @@ test('a pod without volumes is ready at once and touches no file', async () => {
 
 test('each kind is ready at its upstream path with its attributes', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', configMap('c', { k: 'v' }));
-  world.secrets.set('s', secret('s', { p: 'w' }));
+  world.objects.set('ConfigMap', configMap('c', { k: 'v' }));
+  world.objects.set('Secret', secret('s', { p: 'w' }));
   world.files.seed({ '/data/f': 'x' });
   const volumes = await world.manager.ensure(
     testPod('u1', [{ name: 'e', emptyDir: {} }, { name: 'h', hostPath: { path: '/data', type: 'Directory' } }, { name: 'c', configMap: { name: 'c' } }, { name: 's', secret: { secretName: 's' } }]),
@@ -51,19 +51,19 @@ test('a missing object is an event and a blocker, and the volume is ready the mo
   assert.deepEqual(world.events, [`pod-u1 Warning FailedMount ${message}`]);
   assert.deepEqual(world.manager.blockers(uid), [{ step: 'volume x', cause: message, sinceMs: world.clock.nowMs(), lastError: message, nextTryAtMs: world.clock.nowMs() + 500 }]);
   assert.equal(ready, false);
-  world.configMaps.set('y', configMap('y', { k: 'v' }));
-  world.manager.objectChanged('ConfigMap', 'default', 'y');
+  world.objects.set('ConfigMap', configMap('y', { k: 'v' }));
+  world.manager.objectChanged({ kind: 'ConfigMap', namespace: 'default', name: 'y' });
   await waiting;
   assert.deepEqual([world.manager.blockers(uid), world.clock.monotonicMs(), world.clock.armedTimers], [[], 0, 0]);
 });
 
 test('a pod that is being stopped keeps its volumes as they are: an object removed with it is no failure', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', configMap('c', { k: 'v' }));
+  world.objects.set('ConfigMap', configMap('c', { k: 'v' }));
   await world.manager.ensure(testPod('u1', [{ name: 'c', configMap: { name: 'c' } }]));
   world.manager.podEnds(uid);
-  world.configMaps.delete('c');
-  world.manager.objectChanged('ConfigMap', 'default', 'c');
+  world.objects.delete('ConfigMap', 'c');
+  world.manager.objectChanged({ kind: 'ConfigMap', namespace: 'default', name: 'c' });
   await world.clock.advance(10_000);
   assert.deepEqual([world.events, world.manager.blockers(uid), world.manager.volumesOf(uid).size], [[], [], 1]);
 });
@@ -91,8 +91,8 @@ test('after 2 min 3 s the wait ends with upstream\'s words, and the work goes on
   const waiting = assert.rejects(world.manager.ensure(pod), (error) => errorKind(error) === 'Timeout' && /^unmounted volumes=\[x\], unattached volumes=\[\], failed to process volumes=\[\]: context deadline exceeded$/.test((error as Error).message));
   await world.clock.advance(123_000);
   await waiting;
-  world.secrets.set('none', secret('none', {}));
-  world.manager.objectChanged('Secret', 'default', 'none');
+  world.objects.set('Secret', secret('none', {}));
+  world.manager.objectChanged({ kind: 'Secret', namespace: 'default', name: 'none' });
   assert.equal((await world.manager.ensure(pod)).size, 2);
 });
 
@@ -121,15 +121,15 @@ test('a waiting pod that is aborted stops waiting', async () => {
 
 test('a changed object is visible at once, one that vanished leaves the last content in place', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', configMap('c', { k: 'old', gone: 'x' }));
+  world.objects.set('ConfigMap', configMap('c', { k: 'old', gone: 'x' }));
   const path = volumePath('u1', 'configmap', 'c');
   await world.manager.ensure(testPod('u1', [{ name: 'c', configMap: { name: 'c' } }]));
-  world.configMaps.set('c', configMap('c', { k: 'new' }));
-  world.manager.objectChanged('ConfigMap', 'default', 'c');
+  world.objects.set('ConfigMap', configMap('c', { k: 'new' }));
+  world.manager.objectChanged({ kind: 'ConfigMap', namespace: 'default', name: 'c' });
   await world.clock.settle();
   assert.deepEqual([world.files.peek(`${path}/k`), await world.files.lstat(`${path}/gone`)], ['new', undefined]);
-  world.configMaps.delete('c');
-  world.manager.objectChanged('ConfigMap', 'default', 'c');
+  world.objects.delete('ConfigMap', 'c');
+  world.manager.objectChanged({ kind: 'ConfigMap', namespace: 'default', name: 'c' });
   await world.clock.settle();
   assert.equal(world.files.peek(`${path}/k`), 'new');
   assert.deepEqual([world.manager.blockers(uid), world.manager.volumesOf(uid).size, world.events.length], [[], 1, 1]);
@@ -137,12 +137,12 @@ test('a changed object is visible at once, one that vanished leaves the last con
 
 test('a change during set-up leads to one more pass', async () => {
   const world = volumeWorld();
-  world.secrets.set('s', secret('s', { k: 'old' }));
+  world.objects.set('Secret', secret('s', { k: 'old' }));
   const release = world.mounts.hang('mountTmpfs', ROOT);
   const waiting = world.manager.ensure(testPod('u1', [{ name: 's', secret: { secretName: 's' } }]));
   await world.clock.settle();
-  world.secrets.set('s', secret('s', { k: 'new' }));
-  world.manager.objectChanged('Secret', 'default', 's');
+  world.objects.set('Secret', secret('s', { k: 'new' }));
+  world.manager.objectChanged({ kind: 'Secret', namespace: 'default', name: 's' });
   release();
   await waiting;
   await world.clock.settle();
@@ -190,8 +190,8 @@ test('a hung set-up holds its own tear-down until the limit, and nobody else\'s'
 
 test('a restarted agent mounts and writes nothing again', async () => {
   const world = volumeWorld();
-  world.configMaps.set('c', configMap('c', { k: 'v', 'b.c': 'w' }));
-  world.secrets.set('s', secret('s', { p: 'w' }));
+  world.objects.set('ConfigMap', configMap('c', { k: 'v', 'b.c': 'w' }));
+  world.objects.set('Secret', secret('s', { p: 'w' }));
   const pod = testPod('u1', [{ name: 'e', emptyDir: {} }, { name: 'm', emptyDir: { medium: 'Memory' } }, { name: 'c', configMap: { name: 'c' } }, { name: 's', secret: { secretName: 's' } }], { securityContext: { fsGroup: 1000 } });
   const before = [...(await world.manager.ensure(pod))];
   await world.files.writeFile(`${volumePath('u1', 'empty-dir', 'e')}/data`, 'kept', 0o600);
@@ -253,11 +253,11 @@ test('an orphan that does not go is not tried with every pass of housekeeping', 
   assert.ok(tries > 5 && tries < 15, `${tries} tries in ten minutes`);
 });
 
-test('a kind that is not there yet says so, and a uid or name that leads elsewhere is refused', async () => {
+test('a kind that nobody serves says so, and a uid or name that leads elsewhere is refused', async () => {
   const world = volumeWorld();
-  void world.manager.ensure(testPod('u1', [{ name: 'n', nfs: { server: 's', path: '/' } }])).catch(() => undefined);
+  void world.manager.ensure(testPod('u1', [{ name: 'n', gcePersistentDisk: { pdName: 'x' } }])).catch(() => undefined);
   await world.clock.settle();
-  assert.match(world.events[0] ?? '', /volume kind nfs is not yet honoured$/);
+  assert.match(world.events[0] ?? '', /MountVolume.FindPluginBySpec failed for volume "n" : gcePersistentDisk has moved to the CSI driver pd.csi.storage.gke.io/);
   await assert.rejects(world.manager.ensure(testPod('../../etc', [{ name: 'e', emptyDir: {} }])), (error) => errorKind(error) === 'Invalid');
   await assert.rejects(world.manager.ensure(testPod('u3', [{ name: '../x', emptyDir: {} }])), (error) => errorKind(error) === 'Invalid');
   await assert.rejects(world.manager.tearDown(podUid('..')), (error) => errorKind(error) === 'Invalid');

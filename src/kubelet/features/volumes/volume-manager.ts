@@ -1,41 +1,44 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
-import { backoffDelayMs } from '../../../base/backoff.ts';
 import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Blocker } from '../../model/explanation.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
-import type { ClusterKind } from '../../ports/cluster-objects.ts';
-import type { EventRecorder } from '../../ports/recorder.ts';
-import type { FoundVolume, PodFolders } from './pod-folders.ts';
-import { OPERATION_BACKOFF, initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent, type VolumeState } from './volume-state.ts';
-import type { VolumePlugin } from './volume-plugin.ts';
+import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
+import { LoneUsers } from './lone-users.ts';
+import { OrphanFolders } from './orphan-folders.ts';
+import type { FoundVolume } from './pod-folders.ts';
+import { claimNameOf, volumeUses } from './resolve-volume.ts';
+import { failureText, makeVolume, resolveAny, resolveInline, SetUpFailed, type Made, type Resolved, type SetUpParts } from './set-up-volume.ts';
+import { findStaged, identifyStaged, tearDownPod, type TearDownParts } from './tear-down-pod.ts';
+import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent, type VolumeState } from './volume-state.ts';
 
-export interface VolumeManagerOptions {
-  folders: PodFolders;
-  makeDirectory: (path: string, mode: number) => Promise<void>;
-  plugins: readonly VolumePlugin[];
+export interface VolumeManagerOptions extends SetUpParts {
   clock: Clock;
   log: Logger;
-  recorder: EventRecorder;
 }
 
 interface VolumeEntry {
   volume: Volume;
-  plugin: VolumePlugin | undefined;
-  path: string;
+  /** What it stands for; undefined until its claim is bound and a plugin serves it. */
+  resolved: Resolved | undefined;
   state: VolumeState;
   timer: Timer | undefined;
   /** The attempt under way. It may hang; nobody but tearDown waits for it. */
   attempt: Promise<void>;
+  /** What it shows changes no more. */
+  settled: boolean;
 }
 
 interface PodEntry {
+  uid: PodUid;
   pod: Pod;
   volumes: Map<string, VolumeEntry>;
+  /** Two volumes of a pod may be one (the same claim): their operations follow each other. */
+  lanes: Map<string, Promise<unknown>>;
   /** Called whenever a volume became usable. */
   waiters: Set<() => void>;
   /** The pod is being stopped: what is mounted stays as it is. */
@@ -49,11 +52,11 @@ const WAIT_LIMIT_MS = 123_000;
 const SLOW_MS = 30_000;
 /** How long tearDown waits for an attempt that hangs, and for the unmounts. */
 const TEAR_DOWN_LIMIT_MS = 120_000;
-const POD_FOLDER_MODE = 0o750;
 
 /**
  * The volumes of all pods: desired (what `ensure` was told) and actual (the state of each).
- * 1. At most one operation per volume at any time, a hanging one included; different volumes and pods never wait for each other.
+ * 1. At most one operation per volume at any time, a hanging one included; different volumes and pods never wait for each other, unless they share
+ *    one storage that is made ready once per node (`StagingArea`).
  * 2. A volume that cannot be made is tried again by its own back-off, and at once when an object it needs appears or changes.
  * 3. A mounted volume stays usable while its refresh fails.
  * 4. After `tearDown` began nothing new is made for that pod until it is done.
@@ -62,14 +65,14 @@ export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #pods = new Map<PodUid, PodEntry>();
   readonly #tearingDown = new Map<PodUid, Promise<void>>();
+  readonly #orphans: OrphanFolders;
+  readonly #alone = new LoneUsers();
   /** Volumes seen at start and not yet asked for. */
   #found = new Map<PodUid, FoundVolume[]>();
-  #orphansLeft = 0;
-  /** Orphans that did not go: not before this monotonic time again, however often housekeeping comes by. */
-  readonly #orphanRetry = new Map<PodUid, { failures: number; notBeforeMs: number; error: string }>();
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
+    this.#orphans = new OrphanFolders({ clock: options.clock, log: options.log, tearDown: (uid) => this.tearDown(uid) });
   }
 
   /**
@@ -77,18 +80,22 @@ export class VolumeManager {
    * rejects: with a folder that cannot be read nothing is known beforehand, and each volume asks the mount table before it mounts.
    */
   async reconstruct(): Promise<ReadonlySet<PodUid>> {
+    const { folders, log } = this.#options;
     try {
-      this.#found = await this.#options.folders.findVolumes();
+      this.#found = await folders.findVolumes();
     } catch (error) {
-      this.#options.log.error('the folder of all pods cannot be read; the agent goes on, and running pods are left as they are', { error: errorMessage(error) });
+      log.error('the folder of all pods cannot be read; the agent goes on, and running pods are left as they are', { error: errorMessage(error) });
       this.#found = new Map();
     }
+    await Promise.all([...this.#found].flatMap(([uid, volumes]) => volumes.map((volume) => identifyStaged(this.#parts(), uid, volume))));
+    await findStaged(this.#parts());
+    for (const [uid, volumes] of this.#found) for (const volume of volumes) this.#alone.found(volume, uid);
     return new Set(this.#found.keys());
   }
 
   /**
-   * Resolves as soon as all volumes of the pod are ready; at once when they are already. Failures are retried inside: it rejects only with
-   * Aborted (signal, or the pod is torn down), or Timeout after 2 min 3 s with upstream's message, after which it may be called again.
+   * Resolves as soon as all volumes that containers of the pod use are ready; at once when they are already. Failures are retried inside: it rejects
+   * only with Aborted (signal, or the pod is torn down), or Timeout after 2 min 3 s with upstream's message, after which it may be called again.
    */
   async ensure(pod: Pod, signal?: AbortSignal): Promise<PodVolumes> {
     const uid = podUid(pod.metadata.uid);
@@ -110,18 +117,20 @@ export class VolumeManager {
     return found;
   }
 
+  /** Unique names of the volumes that are made ready on this node and used by a pod (upstream: node.status.volumesInUse). */
+  volumesInUse(): string[] {
+    return this.#options.staging.keysInUse();
+  }
+
   blockers(uid: PodUid): Blocker[] {
     return [...(this.#pods.get(uid)?.volumes ?? [])].map(([name, { state }]) => volumeBlocker(name, state)).filter((blocker) => blocker !== undefined);
   }
 
   /** An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at once. */
-  objectChanged(kind: ClusterKind, namespace: string, name: string): void {
+  objectChanged(change: ClusterObjectChange): void {
     for (const entry of this.#pods.values()) {
-      if (namespace !== '' && entry.pod.metadata.namespace !== namespace) continue;
-      for (const volume of entry.volumes.values()) {
-        const shown = volume.plugin?.objectsOf(volume.volume).some((object) => object.kind === kind && object.name === name) === true;
-        if (shown) this.#refresh(entry, volume);
-      }
+      if (change.namespace !== '' && entry.pod.metadata.namespace !== change.namespace) continue;
+      for (const volume of entry.volumes.values()) if (!volume.settled && concerns(change, entry.pod, volume)) this.#refresh(entry, volume);
     }
   }
 
@@ -137,7 +146,7 @@ export class VolumeManager {
     }
   }
 
-  /** Unmounts and removes all of the pod's folder. Idempotent; calls for one pod are one. Rejects when something does not let go: call again. */
+  /** Takes down and removes all of the pod's folder. Idempotent; calls for one pod are one. Rejects when something does not let go: call again. */
   tearDown(uid: PodUid): Promise<void> {
     const before = this.#tearingDown.get(uid);
     if (before !== undefined) return before;
@@ -148,18 +157,10 @@ export class VolumeManager {
     return work;
   }
 
-  /** Removes folders of pods that nobody knows; `known` must hold the running ones too. Resolves to how many are left, said only when that changes. */
+  /** Removes folders of pods that nobody knows, and what they left on the node; `known` must hold the running ones too. Resolves to how many folders are left, said only when that changes. */
   async cleanupOrphans(known: Pick<ReadonlySet<PodUid>, 'has'>): Promise<number> {
-    const orphans = (await this.#options.folders.list()).filter((uid) => !known.has(uid) && !this.#pods.has(uid));
-    await Promise.all(orphans.map((uid) => this.#removeOrphan(uid)));
-    for (const uid of [...this.#orphanRetry.keys()]) if (!orphans.includes(uid)) this.#orphanRetry.delete(uid);
-    const left = this.#orphanRetry.size;
-    if (left !== this.#orphansLeft) {
-      this.#orphansLeft = left;
-      const [first] = this.#orphanRetry.values();
-      if (first !== undefined) this.#options.log.warn('folders of vanished pods cannot be removed', { count: left, error: first.error });
-      else this.#options.log.info('all folders of vanished pods are removed');
-    }
+    const left = await this.#orphans.remove((await this.#options.folders.list()).filter((uid) => !known.has(uid) && !this.#pods.has(uid)));
+    this.#options.staging.collect();
     return left;
   }
 
@@ -167,38 +168,28 @@ export class VolumeManager {
   stop(): void {
     for (const entry of this.#pods.values()) this.#release(entry);
     this.#pods.clear();
+    this.#options.staging.stop();
   }
 
-  async #removeOrphan(uid: PodUid): Promise<void> {
-    const { clock } = this.#options;
-    const before = this.#orphanRetry.get(uid);
-    if (before !== undefined && clock.monotonicMs() < before.notBeforeMs) return;
-    try {
-      await this.tearDown(uid);
-      this.#orphanRetry.delete(uid);
-    } catch (error) {
-      const failures = (before?.failures ?? 0) + 1;
-      this.#orphanRetry.set(uid, { failures, notBeforeMs: clock.monotonicMs() + backoffDelayMs(OPERATION_BACKOFF, failures), error: errorMessage(error) });
-    }
+  #parts(): TearDownParts {
+    return this.#options;
   }
 
   #adopt(uid: PodUid, pod: Pod): PodEntry {
-    const entry = this.#pods.get(uid) ?? { pod, volumes: new Map<string, VolumeEntry>(), waiters: new Set<() => void>(), ending: false, gone: new AbortController() };
+    const entry = this.#pods.get(uid) ?? { uid, pod, volumes: new Map<string, VolumeEntry>(), lanes: new Map<string, Promise<unknown>>(), waiters: new Set<() => void>(), ending: false, gone: new AbortController() };
     const before = entry.pod;
-    const fresh = (pod.spec.volumes ?? []).filter((volume) => !entry.volumes.has(volume.name)).map((volume) => this.#newVolume(uid, volume));
+    const fresh = usedVolumes(pod).filter((volume) => !entry.volumes.has(volume.name)).map((volume) => this.#newVolume(pod, volume));
     // Only now, when every name has proven to be safe.
     entry.pod = pod;
     this.#pods.set(uid, entry);
     const known = [...entry.volumes.values()];
     for (const volume of fresh) entry.volumes.set(volume.volume.name, volume);
-    if (before !== pod && !sameMetadata(before, pod)) for (const volume of known) if (volume.plugin?.followsPod(volume.volume) === true) this.#refresh(entry, volume);
+    if (before !== pod && !sameMetadata(before, pod)) for (const volume of known) if (volume.resolved?.plugin.followsPod(volume.resolved.spec) === true) this.#refresh(entry, volume);
     return entry;
   }
 
-  #newVolume(uid: PodUid, volume: Volume): VolumeEntry {
-    const plugin = this.#options.plugins.find((one) => one.supports(volume));
-    const path = plugin === undefined ? '' : this.#options.folders.volumePath(uid, plugin.folder, volume.name);
-    return { volume, plugin, path, state: initialVolumeState(this.#options.clock.nowMs()), timer: undefined, attempt: Promise.resolve() };
+  #newVolume(pod: Pod, volume: Volume): VolumeEntry {
+    return { volume, resolved: resolveInline(this.#options, pod, volume), state: initialVolumeState(this.#options.clock.nowMs()), timer: undefined, attempt: Promise.resolve(), settled: false };
   }
 
   #refresh(entry: PodEntry, volume: VolumeEntry): void {
@@ -222,47 +213,68 @@ export class VolumeManager {
   async #attempt(entry: PodEntry, volume: VolumeEntry): Promise<void> {
     const slow = this.#options.clock.setTimer(SLOW_MS, () => {
       this.#step(volume, { kind: 'slow' });
-      this.#report(entry, volume, `no answer within ${SLOW_MS / 1000} s`);
+      const name = volume.resolved?.spec.name ?? volume.volume.name;
+      this.#report(entry, volumeEvents.failedMount, failureText('MountVolume.SetUp failed', name, `no answer within ${SLOW_MS / 1000} s`));
     });
+    let againInMs: number | undefined;
     try {
-      const mounted = await this.#setUp(entry, volume);
-      this.#step(volume, { kind: 'succeeded', mounted });
+      const made = await this.#make(entry, volume);
+      againInMs = made.againInMs;
+      volume.settled = made.settled;
+      this.#step(volume, { kind: 'succeeded', mounted: made.mounted });
     } catch (error) {
-      this.#step(volume, { kind: 'failed', error: failureText(volume.volume.name, errorMessage(error)) });
-      if (!entry.gone.signal.aborted) this.#report(entry, volume, errorMessage(error));
+      this.#step(volume, { kind: 'failed', error: errorMessage(error) });
+      if (!entry.gone.signal.aborted) this.#report(entry, error instanceof SetUpFailed ? error.reason : volumeEvents.failedMount, errorMessage(error));
     } finally {
       slow.cancel();
     }
     if (entry.gone.signal.aborted) return;
-    this.#goOn(entry, volume);
+    this.#goOn(entry, volume, againInMs);
   }
 
-  async #setUp(entry: PodEntry, volume: VolumeEntry): Promise<MountedVolume> {
-    const { plugin, path } = volume;
-    if (plugin === undefined) throw new KubeletError('Unimplemented', `volume kind ${kindOf(volume.volume)} is not yet honoured`);
-    const uid = podUid(entry.pod.metadata.uid);
-    const found = this.#found.get(uid)?.find((one) => one.path === path);
+  async #make(entry: PodEntry, volume: VolumeEntry): Promise<Made> {
+    const { pod, uid } = entry;
     const again = usableVolume(volume.state) !== undefined;
+    // What is in use stays what it is, whatever became of its claim; inline specs never change.
+    const resolved = await this.#resolve(pod, volume, again);
+    volume.resolved = resolved;
+    const { path } = resolved;
+    this.#alone.use(resolved, uid);
     const firstAttempt = !again && volume.state.phase === 'working' && volume.state.failures === 0;
     // What was seen at start is believed once; after a failure the mount table is asked.
-    const mounted = firstAttempt && found?.mounted === true ? true : undefined;
-    if (plugin.folder !== 'kubernetes.io~host-path' && !again) await this.#options.makeDirectory(`${this.#options.folders.podPath(uid)}/volumes/${plugin.folder}`, POD_FOLDER_MODE);
-    return plugin.setUp({ pod: entry.pod, volume: volume.volume, path, mounted });
+    const mounted = firstAttempt && this.#found.get(uid)?.some((one) => one.path === path && one.mounted) === true ? true : undefined;
+    const before = entry.lanes.get(path);
+    const work = (before ?? Promise.resolve()).then(() => makeVolume(this.#options, pod, resolved, { again, mounted: before === undefined ? mounted : undefined }));
+    entry.lanes.set(path, work.catch(() => undefined));
+    return work;
   }
 
-  #goOn(entry: PodEntry, volume: VolumeEntry): void {
+  async #resolve(pod: Pod, volume: VolumeEntry, again: boolean): Promise<Resolved> {
+    if (volume.resolved?.spec.kind === 'inline') return volume.resolved;
+    if (!again || volume.resolved === undefined) return resolveAny(this.#options, pod, volume.volume);
+    try {
+      return await resolveAny(this.#options, pod, volume.volume);
+    } catch (error) {
+      this.#options.log.debug(2, 'the claim of a volume in use says something else now', { volume: volume.volume.name, error: errorMessage(error) });
+      return volume.resolved;
+    }
+  }
+
+  #goOn(entry: PodEntry, volume: VolumeEntry, againInMs: number | undefined): void {
     const { state } = volume;
-    if (entry.ending && usableVolume(state) !== undefined) return;
-    if (state.phase === 'waiting') {
+    if (!(entry.ending && usableVolume(state) !== undefined)) {
       const { clock } = this.#options;
-      if (state.retryAtMs === undefined) this.#begin(entry, volume);
-      else volume.timer = clock.setTimer(state.retryAtMs - clock.nowMs(), () => this.#begin(entry, volume));
+      if (state.phase === 'mounted' && againInMs !== undefined) volume.timer = clock.setTimer(againInMs, () => this.#refresh(entry, volume));
+      if (state.phase === 'waiting') {
+        if (state.retryAtMs === undefined) this.#begin(entry, volume);
+        else volume.timer = clock.setTimer(state.retryAtMs - clock.nowMs(), () => this.#begin(entry, volume));
+      }
     }
     for (const wake of [...entry.waiters]) wake();
   }
 
-  #report(entry: PodEntry, volume: VolumeEntry, error: string): void {
-    this.#options.recorder.event(entry.pod, 'Warning', volumeEvents.failedMount, failureText(volume.volume.name, error));
+  #report(entry: PodEntry, reason: string, message: string): void {
+    this.#options.recorder.event(entry.pod, 'Warning', reason, message);
   }
 
   async #wait(entry: PodEntry, signal: AbortSignal | undefined): Promise<PodVolumes> {
@@ -284,8 +296,9 @@ export class VolumeManager {
       );
     } catch (error) {
       if (error instanceof KubeletError && error.kind === 'Timeout') {
-        const unmounted = [...entry.volumes.values()].filter(({ state }) => usableVolume(state) === undefined).map(({ volume }) => volume.name);
-        throw new KubeletError('Timeout', `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[], failed to process volumes=[]: context deadline exceeded`, { op: 'wait for volumes', cause: error });
+        const missing = [...entry.volumes.values()].filter(({ state }) => usableVolume(state) === undefined);
+        const [unmounted, unprocessed] = [missing, missing.filter(({ resolved }) => resolved === undefined)].map((list) => list.map(({ volume }) => volume.name).join(' '));
+        throw new KubeletError('Timeout', `unmounted volumes=[${unmounted}], unattached volumes=[], failed to process volumes=[${unprocessed}]: context deadline exceeded`, { op: 'wait for volumes', cause: error });
       }
       throw error;
     } finally {
@@ -302,8 +315,10 @@ export class VolumeManager {
         this.#release(entry);
         await Promise.all([...entry.volumes.values()].map((volume) => volume.attempt));
       }
-      await this.#options.folders.remove(uid);
+      await tearDownPod(this.#parts(), uid);
       this.#pods.delete(uid);
+      this.#alone.release(uid);
+      for (const other of this.#pods.values()) for (const volume of other.volumes.values()) if (this.#alone.waits(volume.resolved)) this.#refresh(other, volume);
     };
     await withDeadline({ clock: this.#options.clock, limitMs: TEAR_DOWN_LIMIT_MS, op: `tear down the volumes of pod ${uid}` }, work);
   }
@@ -317,22 +332,29 @@ export class VolumeManager {
   }
 }
 
-const failureText = (name: string, error: string): string => `MountVolume.SetUp failed for volume "${name}" : ${error}`;
+function usedVolumes(pod: Pod): Volume[] {
+  const { mounts, devices } = volumeUses(pod);
+  return (pod.spec.volumes ?? []).filter(({ name }) => mounts.has(name) || devices.has(name));
+}
 
 function readyVolumes(entry: PodEntry): PodVolumes | undefined {
   const ready = new Map<string, MountedVolume>();
-  for (const volume of entry.pod.spec.volumes ?? []) {
-    const state = entry.volumes.get(volume.name)?.state;
+  for (const { name } of usedVolumes(entry.pod)) {
+    const state = entry.volumes.get(name)?.state;
     const usable = state === undefined ? undefined : usableVolume(state);
     if (usable === undefined) return undefined;
-    ready.set(volume.name, usable);
+    ready.set(name, usable);
   }
   return ready;
 }
 
-/** The field of the volume that says what it is. */
-function kindOf(volume: Volume): string {
-  return Object.entries(volume).find(([key, value]) => key !== 'name' && value !== undefined)?.[0] ?? 'unknown';
+/** A claim that is not bound yet waits for any claim or PersistentVolume: binding one may free or take another. */
+function concerns(change: ClusterObjectChange, pod: Pod, { volume, resolved }: VolumeEntry): boolean {
+  const claimed = claimNameOf(pod, volume);
+  if (resolved === undefined) return claimed !== undefined && (change.kind === 'PersistentVolumeClaim' || change.kind === 'PersistentVolume');
+  if (change.kind === 'PersistentVolumeClaim' && change.name === claimed) return true;
+  if (change.kind === 'PersistentVolume' && resolved.spec.kind === 'persistent' && change.name === resolved.spec.name) return true;
+  return resolved.plugin.objectsOf(resolved.spec, pod).some(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name);
 }
 
 function sameMetadata(left: Pod, right: Pod): boolean {

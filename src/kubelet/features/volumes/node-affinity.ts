@@ -1,0 +1,20 @@
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { NodeSelectorTerm } from '../../../api/core/scheduling.ts';
+import { matchesRequirement, type Labels } from '../../../api/selectors.ts';
+
+export interface NodeIdentity {
+  name: string;
+  labels: Labels;
+}
+
+/** Whether this node may use the volume (upstream: storage/volume CheckNodeAffinity). Terms are alternatives; one without any requirement holds nowhere. */
+export function mayBeUsedHere({ spec }: PersistentVolume, node: NodeIdentity): boolean {
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms;
+  return terms === undefined || terms.some((term) => matchesTerm(term, node));
+}
+
+function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: NodeIdentity): boolean {
+  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
+  const holds = (list: typeof matchExpressions, labels: Labels): boolean => list.every(({ key, operator, values = [] }) => matchesRequirement({ key, operator, values }, labels));
+  return holds(matchExpressions, node.labels) && holds(matchFields, { 'metadata.name': node.name });
+}

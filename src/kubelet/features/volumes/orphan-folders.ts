@@ -1,0 +1,46 @@
+import { backoffDelayMs } from '../../../base/backoff.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { OPERATION_BACKOFF } from './volume-state.ts';
+
+/** Folders of pods that nobody knows. One that does not go is not tried with every pass of housekeeping, and is said once. */
+export class OrphanFolders {
+  readonly #options: { clock: Clock; log: Logger; tearDown: (uid: PodUid) => Promise<void> };
+  /** Not before this monotonic time again. */
+  readonly #retry = new Map<PodUid, { failures: number; notBeforeMs: number; error: string }>();
+  #left = 0;
+
+  constructor(options: { clock: Clock; log: Logger; tearDown: (uid: PodUid) => Promise<void> }) {
+    this.#options = options;
+  }
+
+  /** Resolves to how many are left. */
+  async remove(orphans: readonly PodUid[]): Promise<number> {
+    const { log } = this.#options;
+    await Promise.all(orphans.map((uid) => this.#removeOne(uid)));
+    for (const uid of [...this.#retry.keys()]) if (!orphans.includes(uid)) this.#retry.delete(uid);
+    const left = this.#retry.size;
+    if (left !== this.#left) {
+      this.#left = left;
+      const [first] = this.#retry.values();
+      if (first !== undefined) log.warn('folders of vanished pods cannot be removed', { count: left, error: first.error });
+      else log.info('all folders of vanished pods are removed');
+    }
+    return left;
+  }
+
+  async #removeOne(uid: PodUid): Promise<void> {
+    const { clock, tearDown } = this.#options;
+    const before = this.#retry.get(uid);
+    if (before !== undefined && clock.monotonicMs() < before.notBeforeMs) return;
+    try {
+      await tearDown(uid);
+      this.#retry.delete(uid);
+    } catch (error) {
+      const failures = (before?.failures ?? 0) + 1;
+      this.#retry.set(uid, { failures, notBeforeMs: clock.monotonicMs() + backoffDelayMs(OPERATION_BACKOFF, failures), error: errorMessage(error) });
+    }
+  }
+}

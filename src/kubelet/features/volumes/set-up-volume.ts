@@ -1,0 +1,124 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Volume } from '../../../api/core/volume.ts';
+import { volumeEvents } from '../../../api/reasons.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { podUid } from '../../model/ids.ts';
+import type { MountedVolume } from '../../model/pod-volumes.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import { pluginFolder, type StagedVolume, type VolumePlugin, type VolumeSpec } from '../../ports/volume-plugin.ts';
+import { mayBeUsedHere, type NodeIdentity } from './node-affinity.ts';
+import type { PodFolders } from './pod-folders.ts';
+import { claimedSpec, extraGroupsOf, inlineSpec, type ClaimContext } from './resolve-volume.ts';
+import type { StagingArea } from './staging-area.ts';
+import { refusedKind } from './refused-kinds.ts';
+
+const POD_FOLDER_MODE = 0o750;
+
+/** A step of making a volume failed: the event's reason and text, as upstream's operation_generator.go has them. */
+export class SetUpFailed extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+export interface SetUpParts extends ClaimContext {
+  plugins: readonly VolumePlugin[];
+  folders: PodFolders;
+  makeDirectory: (path: string, mode: number) => Promise<void>;
+  staging: StagingArea;
+  node: () => NodeIdentity;
+  recorder: EventRecorder;
+  /** Gives a volume to the pod's fsGroup, as its fsGroupChangePolicy says. */
+  applyFsGroup: (pod: Pod, path: string) => Promise<void>;
+}
+
+/** What a volume of a pod turned out to be. */
+export interface Resolved {
+  spec: VolumeSpec;
+  plugin: VolumePlugin;
+  path: string;
+}
+
+export interface Made {
+  mounted: MountedVolume;
+  againInMs: number | undefined;
+  settled: boolean;
+}
+
+/** Throws `Invalid` for a name that leads out of its folder; undefined for a claim, and for a kind that no plugin serves. */
+export function resolveInline(parts: SetUpParts, pod: Pod, volume: Volume): Resolved | undefined {
+  const spec = inlineSpec(volume);
+  if (spec === undefined) return undefined;
+  const plugin = parts.plugins.find((one) => one.supports(spec));
+  return resolvedBy(parts, pod, spec, plugin);
+}
+
+function resolvedBy(parts: SetUpParts, pod: Pod, spec: VolumeSpec, plugin: VolumePlugin | undefined): Resolved | undefined {
+  // The name is proven to be safe even where nothing is named after it.
+  const path = parts.folders.volumePath(podUid(pod.metadata.uid), { folder: pluginFolder(plugin?.name ?? 'none'), name: spec.name, mode: spec.mode });
+  return plugin === undefined ? undefined : { spec, plugin, path };
+}
+
+/** Claim, PersistentVolume, plugin, and whether it may be used as the pod wants. Throws SetUpFailed. */
+export async function resolveAny(parts: SetUpParts, pod: Pod, volume: Volume): Promise<Resolved> {
+  const spec = inlineSpec(volume) ?? (await claimed(parts, pod, volume));
+  const plugin = parts.plugins.find((one) => one.supports(spec));
+  const step = spec.mode === 'Block' ? 'MapVolume' : 'MountVolume';
+  const fail = (what: string, why: string): SetUpFailed => new SetUpFailed(volumeEvents.failedMount, failureText(`${step}.${what}`, spec.name, why));
+  if (plugin === undefined) throw fail('FindPluginBySpec failed', refusedKind(spec) ?? 'no volume plugin matched');
+  if (spec.kind === 'persistent' && !mayBeUsedHere(spec.persistentVolume, parts.node())) throw fail('NodeAffinity check failed', 'no matching NodeSelectorTerms');
+  if (spec.mountOptions.length > 0 && plugin.mountOptions === false) throw fail('MountOptionSupport check failed', 'mount options are not supported for this volume type');
+  if (spec.mode === 'Block' && plugin.block !== true) throw fail('FindMapperPluginBySpec failed', 'no volume plugin matched: this kind has no block volumes');
+  return resolvedBy(parts, pod, spec, plugin) as Resolved;
+}
+
+async function claimed(parts: SetUpParts, pod: Pod, volume: Volume): Promise<VolumeSpec> {
+  try {
+    return await claimedSpec(pod, volume, parts);
+  } catch (error) {
+    throw new SetUpFailed(volumeEvents.failedMount, `Unable to attach or mount volumes: unmounted volumes=[${volume.name}], unattached volumes=[], failed to process volumes=[${volume.name}]: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** From the staged volume to what containers use. Throws SetUpFailed. */
+export async function makeVolume(parts: SetUpParts, pod: Pod, resolved: Resolved, state: { again: boolean; mounted: boolean | undefined }): Promise<Made> {
+  const { spec, plugin, path } = resolved;
+  const fsGroup = pod.spec.securityContext?.fsGroup;
+  const block = spec.mode === 'Block';
+  const staged = await inStep(block ? 'MapVolume.SetUpDevice failed' : 'MountVolume.MountDevice failed', spec, () => stage(parts, pod, resolved, fsGroup));
+  return inStep(block ? 'MapVolume.MapPodDevice failed' : 'MountVolume.SetUp failed', spec, async () => {
+    if (plugin.ownFolder !== false && !state.again) await parts.makeDirectory(path.slice(0, path.lastIndexOf('/')), POD_FOLDER_MODE);
+    const { ownership, againInMs, settled = false, ...ready } = await plugin.setUp({ pod, spec, path, ...state, staged, fsGroup });
+    if (ownership === 'apply' && fsGroup !== undefined && !state.again) await parts.applyFsGroup(pod, ready.hostPath);
+    if (block && !state.again) parts.recorder.event(pod, 'Normal', volumeEvents.successfulMountVolume, `MapVolume.MapPodDevice succeeded for volume "${spec.name}" volumeMapPath "${path.slice(0, path.lastIndexOf('/'))}"`);
+    const extraGroups = extraGroupsOf(spec);
+    return { mounted: { name: spec.podVolume, ...ready, ...(extraGroups.length === 0 ? {} : { extraGroups }) }, againInMs, settled };
+  });
+}
+
+async function stage(parts: SetUpParts, pod: Pod, { spec, plugin }: Resolved, fsGroup: number | undefined): Promise<StagedVolume | undefined> {
+  const { staging } = plugin;
+  const planned = await staging?.plan(spec, pod);
+  if (staging === undefined || planned === undefined) return undefined;
+  return parts.staging.acquire(staging, { planned, uid: podUid(pod.metadata.uid) }, () => staging.stage({ pod, spec, planned, fsGroup }));
+}
+
+async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const reason = spec.mode === 'Block' ? volumeEvents.failedMapVolume : volumeEvents.failedMount;
+    throw new SetUpFailed(reason, failureText(what, spec.name, errorMessage(error)), { cause: error });
+  }
+}
+
+export const failureText = (what: string, name: string, error: string): string => `${what} for volume "${name}" : ${error}`;
+
+/** A volume in use by another pod that must have it alone (upstream leaves this to the scheduler, in its words). */
+export function aloneInUse(spec: VolumeSpec): SetUpFailed {
+  const cause = new KubeletError('Conflict', 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode');
+  return new SetUpFailed(volumeEvents.failedMount, failureText('MountVolume.SetUp failed', spec.name, cause.message), { cause });
+}

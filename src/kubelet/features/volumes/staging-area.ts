@@ -1,0 +1,118 @@
+import { backoffDelayMs } from '../../../base/backoff.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { StagedVolume, VolumeStaging } from '../../ports/volume-plugin.ts';
+import { OPERATION_BACKOFF } from './volume-state.ts';
+
+interface Stage {
+  staging: VolumeStaging;
+  users: Set<PodUid>;
+  /** What is known to be there, from this agent or from the disk. */
+  staged: StagedVolume | undefined;
+  /** Staged in this agent's life: need not be done again. */
+  fresh: boolean;
+  /** The end of what was asked for so far. Never rejects. */
+  lane: Promise<void>;
+  failures: number;
+  timer: Timer | undefined;
+}
+
+/**
+ * Volumes that are made ready once per node, with the pods that use them.
+ * 1. Per key one call at a time; different keys never wait for each other.
+ * 2. A key with a user is never unstaged; one whose last user is gone is, with back-off until it succeeds.
+ * 3. What was found on disk at start counts as used by the pods found with it, and is unstaged only after `collect`.
+ */
+export class StagingArea {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #stages = new Map<string, Stage>();
+  #stopped = false;
+
+  constructor(options: { clock: Clock; log: Logger }) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Upstream's volumesInUse: unique names. */
+  keysInUse(): string[] {
+    return [...this.#stages].filter(([, { users }]) => users.size > 0).map(([key]) => key).sort();
+  }
+
+  /** Seen on disk, with or without a pod that uses it. */
+  found(staging: VolumeStaging, staged: StagedVolume, uid?: PodUid): void {
+    const stage = this.#stage(staging, staged.key);
+    stage.staged ??= staged;
+    if (uid !== undefined) stage.users.add(uid);
+  }
+
+  /** Makes it ready unless it is, for a pod that keeps it until `release`. */
+  async acquire(staging: VolumeStaging, user: { planned: StagedVolume; uid: PodUid }, make: () => Promise<StagedVolume>): Promise<StagedVolume> {
+    const stage = this.#stage(staging, user.planned.key);
+    stage.users.add(user.uid);
+    stage.timer?.cancel();
+    stage.timer = undefined;
+    return this.#inLane(stage, async () => {
+      if (stage.fresh && stage.staged !== undefined) return stage.staged;
+      // Should it fail half-way, or never answer, this is what has to be undone.
+      stage.staged ??= user.planned;
+      stage.staged = await make();
+      stage.fresh = true;
+      stage.failures = 0;
+      return stage.staged;
+    });
+  }
+
+  /** The pod uses none any more. */
+  release(uid: PodUid): void {
+    for (const [key, stage] of this.#stages) if (stage.users.delete(uid) && stage.users.size === 0) this.#unstage(key, stage);
+  }
+
+  /** All pods are known: what no pod uses goes. */
+  collect(): void {
+    for (const [key, stage] of this.#stages) if (stage.users.size === 0 && stage.timer === undefined && stage.failures === 0) this.#unstage(key, stage);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { timer } of this.#stages.values()) timer?.cancel();
+  }
+
+  #stage(staging: VolumeStaging, key: string): Stage {
+    const known = this.#stages.get(key);
+    if (known !== undefined) return known;
+    const stage: Stage = { staging, users: new Set(), staged: undefined, fresh: false, lane: Promise.resolve(), failures: 0, timer: undefined };
+    this.#stages.set(key, stage);
+    return stage;
+  }
+
+  #inLane<T>(stage: Stage, work: () => Promise<T>): Promise<T> {
+    const result = stage.lane.then(work);
+    stage.lane = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    return result;
+  }
+
+  #unstage(key: string, stage: Stage): void {
+    stage.timer?.cancel();
+    stage.timer = undefined;
+    void this.#inLane(stage, async () => {
+      if (stage.users.size > 0 || this.#stopped || this.#stages.get(key) !== stage) return;
+      try {
+        if (stage.staged !== undefined) await stage.staging.unstage(stage.staged);
+        stage.fresh = false;
+        stage.staged = undefined;
+        if (stage.users.size === 0) this.#stages.delete(key);
+      } catch (error) {
+        stage.failures += 1;
+        stage.fresh = false;
+        this.#log.warn('a volume that no pod uses any more cannot be released from the node yet', { volume: key, error: errorMessage(error) });
+        if (stage.users.size === 0 && !this.#stopped) stage.timer = this.#clock.setTimer(backoffDelayMs(OPERATION_BACKOFF, stage.failures), () => this.#unstage(key, stage));
+      }
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import { withDeadline, type Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { pluginFolder, type VolumePlugin } from '../../ports/volume-plugin.ts';
+import type { FoundVolume, PodFolders } from './pod-folders.ts';
+import type { StagingArea } from './staging-area.ts';
+
+export interface TearDownParts {
+  folders: PodFolders;
+  plugins: readonly VolumePlugin[];
+  staging: StagingArea;
+  clock: Clock;
+  log: Logger;
+}
+
+/** How long a look at what a folder on disk tells may take. */
+const LOOK_LIMIT_MS = 10_000;
+
+/**
+ * Takes down all volumes of a pod from what lies on disk, so that it is the same for a pod of this agent, of an earlier one, and half-made ones:
+ * mounts of parts first, then each volume by its plugin, then whatever is left. One volume that does not go keeps no other one.
+ */
+export async function tearDownPod(parts: TearDownParts, uid: PodUid): Promise<void> {
+  const { folders, staging } = parts;
+  const volumes = await folders.volumesOf(uid);
+  for (const volume of volumes) await identifyStaged(parts, uid, volume);
+  await folders.remove(folders.subPathsPath(uid));
+  const results = await Promise.allSettled(volumes.map((volume) => tearDownVolume(parts, volume)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  await folders.remove(folders.podPath(uid));
+  staging.release(uid);
+}
+
+async function tearDownVolume({ folders, plugins }: TearDownParts, volume: FoundVolume): Promise<void> {
+  await pluginOf(plugins, volume)?.tearDown?.(volume);
+  await folders.remove(volume.path);
+}
+
+/** Notes which staged volume it uses, which can be known only before it is taken down. */
+export async function identifyStaged({ plugins, staging, clock, log }: TearDownParts, uid: PodUid, volume: FoundVolume): Promise<void> {
+  const own = pluginOf(plugins, volume)?.staging;
+  if (own === undefined) return;
+  try {
+    const staged = await withDeadline({ clock, limitMs: LOOK_LIMIT_MS, op: `look at ${volume.path}` }, () => own.identify(volume));
+    if (staged !== undefined) staging.found(own, staged, uid);
+  } catch (error) {
+    log.warn('which storage a volume uses cannot be told from its folder', { podUID: uid, path: volume.path, error: errorMessage(error) });
+  }
+}
+
+/** Everything that plugins say is staged on this node. */
+export async function findStaged({ plugins, staging, clock, log }: TearDownParts): Promise<void> {
+  await Promise.all(
+    plugins.map(async (plugin) => {
+      const own = plugin.staging;
+      if (own === undefined) return;
+      try {
+        for (const staged of await withDeadline({ clock, limitMs: LOOK_LIMIT_MS, op: `look for volumes of ${plugin.name}` }, () => own.findStaged())) staging.found(own, staged);
+      } catch (error) {
+        log.warn('which storage an earlier run prepared cannot be told', { plugin: plugin.name, error: errorMessage(error) });
+      }
+    }),
+  );
+}
+
+function pluginOf(plugins: readonly VolumePlugin[], volume: FoundVolume): VolumePlugin | undefined {
+  return plugins.find((plugin) => pluginFolder(plugin.name) === volume.folder);
+}
