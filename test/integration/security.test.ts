@@ -1,0 +1,171 @@
+// What the kernel makes of a security context: few pods with a container per case, each telling of itself by /proc.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
+import { waitUntil } from '../../src/up/processes.ts';
+import { container, pod, shell, thenSleep } from './support/manifests.ts';
+import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { containerOf } from './support/watch.ts';
+
+const ground = commonGround({
+  name: 'security',
+  agent: { config: { allowedUnsafeSysctls: ['kernel.msg*', 'net.core.somaxconn'], crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } },
+});
+
+/** Allows all but making folders. */
+const noMkdir = { defaultAction: 'SCMP_ACT_ALLOW', syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }] };
+/** As many as the machine gives to root; in a virtual machine or a container that may be less than the kernel knows. */
+const allCapabilities = BigInt(`0x${/^CapBnd:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]}`);
+
+const secured = (name: string, securityContext: object, rest: Record<string, unknown> = {}): Record<string, unknown> => container(name, { securityContext, ...rest });
+
+interface Standing {
+  capabilities: bigint;
+  bounding: bigint;
+  noNewPrivs: string | undefined;
+  seccomp: string | undefined;
+}
+
+/** What the kernel says of a container's first process. */
+async function standing(podName: string, containerName: string): Promise<Standing> {
+  const status = await ground.agent.inside(podName, 'cat /proc/1/status', containerName);
+  const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(\\w+)`, 'm').exec(status)?.[1];
+  return { capabilities: BigInt(`0x${field('CapEff')}`), bounding: BigInt(`0x${field('CapBnd')}`), noNewPrivs: field('NoNewPrivs'), seccomp: field('Seccomp') };
+}
+
+describe('users and groups', SIDE_BY_SIDE, () => {
+  test('come from the container, else the pod, else the image; a group may stand alone', async () => {
+    const { agent } = ground;
+    const ids = (name: string, of: string): Promise<string> => agent.inside(name, 'id -u; id -g; id -G', of);
+    const securityContext = { runAsUser: 700, fsGroup: 300, supplementalGroups: [400] };
+    await agent.run(pod('who', { securityContext, containers: [container('main'), secured('own', { runAsUser: 701, runAsGroup: 801 })] }));
+    assert.deepEqual([await ids('who', 'main'), await ids('who', 'own')], ['700\n0\n0 300 400', '701\n801\n801 300 400']);
+    await agent.run(pod('image-user', { containers: [container('main', { image: WEB_USER_IMAGE }), container('root'), secured('grouped', { runAsGroup: 900 })] }));
+    assert.deepEqual([await ids('image-user', 'main'), await ids('image-user', 'root'), await ids('image-user', 'grouped')], ['1000\n1000\n1000', '0\n0\n0', '0\n900\n900']);
+  });
+
+  test('are found anew at each start: a restarted container never comes up as somebody else', async () => {
+    const { agent } = ground;
+    const once = { image: WEB_USER_IMAGE, command: shell('id -u; exit 3'), terminationMessagePolicy: 'FallbackToLogsOnError' };
+    const names = ['main', 'numbered'];
+    agent.writeManifest('again', pod('again', { containers: [container('main', once), secured('numbered', { runAsUser: 1234, runAsNonRoot: true }, once)] }));
+    const seen = await agent.waitFor('again', 'restarted', (now) => names.every((name) => (containerOf(now, name).restartCount ?? 0) >= 1 && containerOf(now, name).lastState?.terminated?.message !== undefined));
+    assert.deepEqual(names.map((name) => containerOf(seen, name).lastState?.terminated?.message?.trim()), ['1000', '1234']);
+    await agent.remove('again');
+  });
+});
+
+describe('rights', SIDE_BY_SIDE, () => {
+  test('capabilities, seccomp and no_new_privs of each container are what it asked for', async () => {
+    const { agent } = ground;
+    const containers = [
+      container('main'),
+      secured('none', { capabilities: { drop: ['ALL'] }, allowPrivilegeEscalation: false, seccompProfile: { type: 'RuntimeDefault' } }),
+      secured('two', { capabilities: { drop: ['ALL'], add: ['CHOWN', 'NET_BIND_SERVICE'] } }),
+      secured('less', { capabilities: { drop: ['CHOWN', 'KILL'] } }),
+      secured('all', { capabilities: { add: ['ALL'] } }),
+      secured('user', { runAsUser: 1000 }),
+      secured('privileged', { privileged: true, seccompProfile: { type: 'RuntimeDefault' } }),
+    ];
+    await agent.run(pod('rights', { containers }));
+    const of = async (name: string): Promise<Standing> => standing('rights', name);
+    const usual = await of('main');
+    assert.deepEqual([usual.noNewPrivs, usual.seccomp, usual.capabilities === allCapabilities], ['0', '0', false]);
+    assert.deepEqual(await of('none'), { capabilities: 0n, bounding: 0n, noNewPrivs: '1', seccomp: '2' });
+    assert.equal((await of('two')).capabilities, (1n << 0n) | (1n << 10n));
+    assert.equal((await of('less')).capabilities, usual.capabilities & ~((1n << 0n) | (1n << 5n)));
+    assert.equal((await of('all')).capabilities, allCapabilities);
+    assert.equal((await of('user')).capabilities, 0n);
+    assert.deepEqual(await of('privileged'), { capabilities: allCapabilities, bounding: allCapabilities, noNewPrivs: '0', seccomp: '0' });
+  });
+
+  test("a local seccomp profile blocks what it says, wherever it is named; one that is missing, or lies outside, starts nothing", async () => {
+    const { agent } = ground;
+    const folder = join(agent.rootDir, 'seccomp', 'profiles');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'no-mkdir.json'), JSON.stringify(noMkdir));
+    const profile = { seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/no-mkdir.json' } };
+    const tried = (of: string): Promise<string> => agent.inside('seccomp', 'touch /tmp/f && echo file; mkdir /tmp/d 2>&1 && echo folder', of);
+    const first = container('first', { command: shell('mkdir /tmp/d') , terminationMessagePolicy: 'FallbackToLogsOnError' });
+    await agent.run(pod('seccomp', { securityContext: profile, containers: [container('main'), secured('free', { seccompProfile: { type: 'Unconfined' } })] }));
+    assert.match(await tried('main'), /^file\nmkdir: .*Operation not permitted$/);
+    assert.equal(await tried('free'), 'file\nfolder');
+    agent.writeManifest('init-seccomp', pod('init-seccomp', { restartPolicy: 'Never', securityContext: profile, initContainers: [first] }));
+    const failed = await agent.phase('init-seccomp', 'Failed');
+    assert.match(failed.status?.initContainerStatuses?.[0]?.state?.terminated?.message ?? '', /Operation not permitted/);
+    agent.writeManifest('no-profile', pod('no-profile', { containers: [secured('main', { seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/nowhere.json' } })] }));
+    const held = await agent.waitFor('no-profile', 'held back', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerError');
+    assert.match(containerOf(held).state?.waiting?.message ?? '', /nowhere\.json/);
+    agent.writeManifest('outside', pod('outside', { containers: [secured('main', { seccompProfile: { type: 'Localhost', localhostProfile: '../../etc/passwd' } })] }));
+    agent.writeManifest('empty', pod('empty', { containers: [secured('main', { seccompProfile: { type: 'Localhost' } })] }));
+    await agent.remove('no-profile', 'init-seccomp');
+    const told = /outside[^]*empty|empty[^]*outside/;
+    await waitUntil(async () => told.test((await agent.problems()).join('\n')), 10_000, 50);
+    const problems = (await agent.problems()).join('\n');
+    assert.match(problems, /spec\.containers\[0\]\.securityContext\.seccompProfile\.localhostProfile: .*Invalid value: "\.\.\/\.\.\/etc\/passwd": must not contain '\.\.'/);
+    assert.match(problems, /spec\.containers\[0\]\.securityContext\.seccompProfile\.localhostProfile: .*Required value: must be set when seccomp type is Localhost/);
+    agent.removeManifest('outside', 'empty');
+  });
+
+  test('/proc and /sys are masked and read-only, but for the privileged; the root may be read-only', async () => {
+    const { agent } = ground;
+    const look = 'echo x 2>&1 > /proc/sys/kernel/domainname | grep -o "Read-only.*"; ls /proc/acpi /proc/scsi 2>/dev/null | grep -vc ":\\|^$"; head -c1 /proc/timer_list 2>/dev/null | wc -c; grep -c " /sys sysfs ro" /proc/mounts; touch /x 2>&1; touch /v/x && echo volume';
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const containers = [container('main', { volumeMounts }), secured('readonly', { readOnlyRootFilesystem: true }, { volumeMounts }), secured('privileged', { privileged: true })];
+    await agent.run(pod('masked', { containers, volumes: [{ name: 'v', emptyDir: {} }] }));
+    const masked = 'Read-only file system\n0\n0\n1\n';
+    assert.equal(await agent.inside('masked', `(${look}) 2>&1 | sed "s/.*: Read-only/Read-only/"`, 'main'), `${masked}volume`);
+    assert.equal(await agent.inside('masked', `(${look}) 2>&1 | sed "s/.*: Read-only/Read-only/"`, 'readonly'), `${masked}Read-only file system\nvolume`);
+    const covered = async (of: string): Promise<number> => Number(await agent.inside('masked', 'grep -c " /proc/" /proc/mounts || true', of));
+    assert.deepEqual([(await covered('main')) > 5, await covered('privileged')], [true, 0]);
+  });
+});
+
+describe('namespaces', SIDE_BY_SIDE, () => {
+  test("of the host's, only the one asked for is shared", async () => {
+    const { agent } = ground;
+    const link = async (name: string, kind: string): Promise<string> => agent.inside(name, `readlink /proc/self/ns/${kind}`);
+    const cases = { hostPID: 'pid', hostIPC: 'ipc', hostNetwork: 'net' };
+    await Promise.all(Object.keys(cases).map((field) => agent.run(pod(`only-${field.toLowerCase()}`, { [field]: true }))));
+    for (const [field, shared] of Object.entries(cases)) {
+      for (const kind of ['pid', 'ipc', 'net', 'uts', 'mnt']) {
+        const same = (await link(`only-${field.toLowerCase()}`, kind)) === readlinkSync(`/proc/self/ns/${kind}`);
+        // On the host's network the host keeps its name, too.
+        assert.equal(same, kind === shared || (shared === 'net' && kind === 'uts'), `${field}: ${kind}`);
+      }
+    }
+  });
+
+  test('containers see each other\'s processes only where the pod shares them', async () => {
+    const { agent } = ground;
+    const other = container('other', { command: thenSleep('sleep 4321 &') });
+    await Promise.all([agent.run(pod('apart', { containers: [container('main'), other] })), agent.run(pod('together', { shareProcessNamespace: true, containers: [container('main'), other] }))]);
+    const marked = async (name: string): Promise<string> => agent.inside(name, 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " | grep -c "sleep [4]321" || true');
+    assert.deepEqual([await marked('apart'), (await marked('together')) !== '0'], ['0', true]);
+    assert.match(await agent.inside('together', 'cat /proc/1/cmdline'), /pause/);
+  });
+
+  test('users of its own are refused in the words of upstream where the runtime has none', async () => {
+    const { agent, containerd } = ground;
+    const { runtimeHandlers } = await containerd.cri.runtime.status({});
+    if (runtimeHandlers.some((handler) => handler.name === '' && handler.features?.userNamespaces === true)) return;
+    agent.writeManifest('own-users', pod('own-users', { hostUsers: false }));
+    await agent.explained('own-users', 'why', (now) => /can't set `spec\.hostUsers: false`, runtime does not support user namespaces/.test(JSON.stringify(now.blockers)));
+    assert.match(agent.log, /FailedCreatePodSandBox/);
+    await agent.remove('own-users');
+  });
+});
+
+describe('sysctls', SIDE_BY_SIDE, () => {
+  test('safe ones and those the operator allows are set in the pod and not on the host, in either form', async () => {
+    const { agent } = ground;
+    const wanted = { 'net.ipv4.ip_local_port_range': '2000 3000', 'kernel/shm_rmid_forced': '1', 'net.ipv4.ip_unprivileged_port_start': '80', 'kernel.msgmax': '65530', 'net/core/somaxconn': '333' };
+    const paths = Object.keys(wanted).map((name) => `/proc/sys/${name.replaceAll('.', '/')}`);
+    const host = paths.map((path) => readFileSync(path, 'utf8'));
+    await agent.run(pod('sysctls', { securityContext: { sysctls: Object.entries(wanted).map(([name, value]) => ({ name, value })) } }));
+    assert.equal(await agent.inside('sysctls', `cat ${paths.join(' ')} | tr "\\t" " "`), Object.values(wanted).join('\n'));
+    assert.deepEqual(paths.map((path) => readFileSync(path, 'utf8')), host);
+  });
+});
