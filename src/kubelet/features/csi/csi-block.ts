@@ -1,0 +1,153 @@
+import { errorMessage } from '../../../base/errors.ts';
+import type { StagedVolume, VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
+import { cleanUpAfter, FOLDER_MODE, openSession, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
+import type { CsiExpansion } from './csi-expansion.ts';
+import { blockCapability, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
+import { isFinal } from './driver-session.ts';
+import { readVolumeData, writeVolumeData } from './volume-data.ts';
+
+const MAP_FILE_MODE = 0o600;
+
+/**
+ * Raw devices (upstream: csi_block.go). Below plugins/kubernetes.io/csi/volumeDevices:
+ * `staging/<volume>` the driver's, `publish/<volume>/<pod uid>` the device, `<volume>/dev/<pod uid>` the same once more, `<volume>/data` the data
+ * file. The pod's own entry is a link to the published device.
+ */
+export class CsiBlock {
+  readonly #context: CsiContext;
+  readonly #expansion: CsiExpansion;
+
+  constructor(context: CsiContext, expansion: CsiExpansion) {
+    this.#context = context;
+    this.#expansion = expansion;
+  }
+
+  /** Resolves to the staging path, '' for a driver that does not stage. */
+  async stage(given: { specName: string; source: CsiSource; capacityBytes: number | undefined }): Promise<string> {
+    const { specName, source } = given;
+    const { paths, files, lookup } = this.#context;
+    const session = openSession(this.#context, source.driver, 'blockMapper.SetUpDevice failed to get CSI client');
+    const dataFolder = paths.deviceData(specName);
+    const before = await readVolumeData(files, dataFolder);
+    await files.makeDirectory(dataFolder, FOLDER_MODE);
+    const capacityBytes = before?.capacityBytes === undefined ? given.capacityBytes : Number(before.capacityBytes);
+    await writeVolumeData(files, dataFolder, volumeDataOf(this.#context, source, specName, capacityBytes));
+    if (!(await saidOnFailure('blockMapper.stageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () => session.can('STAGE_UNSTAGE_VOLUME')))) return '';
+    const secrets = await lookup.secret('NodeStageSecretRef', source.stageSecret);
+    const publishContext = await publishContextOf(this.#context, source);
+    const capability = blockCapability(source, await session.can('SINGLE_NODE_MULTI_WRITER'));
+    const stagingPath = paths.deviceStaging(specName);
+    await files.makeDirectory(stagingPath, FOLDER_MODE);
+    try {
+      await session.stage({ volumeId: source.handle, publishContext, stagingPath, capability, secrets, volumeContext: source.attributes });
+    } catch (error) {
+      if (isFinal(error)) await cleanUpAfter(this.#context, stagingPath, () => this.#cleanUp(specName));
+      throw error;
+    }
+    return stagingPath;
+  }
+
+  async setUp(request: VolumeRequest): Promise<VolumeReady> {
+    const { spec, pod, path } = request;
+    const source = sourceOf(spec, pod);
+    const device = this.#context.paths.devicePublish(spec.name, pod.metadata.uid);
+    if (!request.again) {
+      await this.#publish(request, source, device);
+      await this.#map(path, device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
+    }
+    const againInMs = await this.#expansion.expandIfGrown({ request, source, volumePath: device, dataFolder: this.#context.paths.deviceData(spec.name) });
+    return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false, device: true, ...(againInMs === undefined ? {} : { againInMs }) };
+  }
+
+  async #publish({ spec, pod }: VolumeRequest, source: CsiSource, device: string): Promise<void> {
+    const { paths, files, lookup } = this.#context;
+    const session = openSession(this.#context, source.driver, 'blockMapper.MapPodDevice failed to get CSI client');
+    const facts = await lookup.driver(source.driver);
+    const secrets = await lookup.secret('NodePublishSecretRef', source.publishSecret);
+    const capability = blockCapability(source, await session.can('SINGLE_NODE_MULTI_WRITER'));
+    await files.makeDirectory(paths.devicePublishFolder(spec.name), FOLDER_MODE);
+    // It also says, to whoever takes the volume down, that the driver was asked.
+    await this.#makeMapFile(paths.deviceMap(spec.name, pod.metadata.uid));
+    await session.publish({
+      volumeId: source.handle,
+      publishContext: await publishContextOf(this.#context, source),
+      // Also for a driver that does not stage, as upstream.
+      stagingPath: paths.deviceStaging(spec.name),
+      targetPath: device,
+      capability,
+      readOnly: spec.readOnly,
+      secrets,
+      volumeContext: { ...source.attributes, ...(facts.podInfoOnMount ? podInfo(pod, source.lifecycle) : {}) },
+    });
+  }
+
+  /** The link that containers are given the device by, and the device again below the volume's name. */
+  async #map(link: string, device: string, map: string): Promise<void> {
+    const { files, mounts } = this.#context;
+    if ((await mounts.listBelow(map)).length === 0) await mounts.bind(device, map, { readOnly: false });
+    const there = await files.lstat(link);
+    if (there?.type === 'symlink' && (await files.readLink(link)) === device) return;
+    if (there !== undefined) await files.remove(link);
+    await files.symlink(device, link);
+  }
+
+  async #makeMapFile(map: string): Promise<void> {
+    const { files } = this.#context;
+    if ((await files.lstat(map)) !== undefined) return;
+    await files.makeDirectory(map.slice(0, map.lastIndexOf('/')), FOLDER_MODE);
+    await files.writeFile(map, '', MAP_FILE_MODE);
+  }
+
+  async tearDown(volume: VolumeOnDisk): Promise<void> {
+    const { paths, files, mounts } = this.#context;
+    const data = await readVolumeData(files, paths.deviceData(volume.specName));
+    await files.remove(volume.path);
+    const map = paths.deviceMap(volume.specName, volume.podUid);
+    if ((await files.lstat(map)) === undefined) return;
+    await mounts.unmount(map);
+    if (data === undefined) return files.remove(map);
+    const session = openSession(this.#context, data.driverName, 'blockMapper.UnmapPodDevice failed to get CSI client');
+    // Even if there is nothing at the path: a publish that timed out may still be coming.
+    await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: paths.devicePublish(volume.specName, volume.podUid) }));
+    await this.#removePublished(paths.devicePublish(volume.specName, volume.podUid));
+    await files.remove(map);
+  }
+
+  /** Drivers have to remove it themselves; some do not. */
+  async #removePublished(device: string): Promise<void> {
+    const { files, mounts, log } = this.#context;
+    if ((await mounts.listBelow(device)).length > 0) await mounts.unmount(device);
+    await files.remove(device).catch((error: unknown) => log.warn('a published device cannot be removed', { path: device, error: errorMessage(error) }));
+  }
+
+  async unstage(specName: string): Promise<void> {
+    const { paths, files } = this.#context;
+    const data = await readVolumeData(files, paths.deviceData(specName));
+    const stagingPath = paths.deviceStaging(specName);
+    if (data !== undefined && (await files.lstat(stagingPath)) !== undefined) {
+      const session = openSession(this.#context, data.driverName, 'blockMapper.TearDownDevice failed to get CSI client');
+      const stages = await saidOnFailure('blockMapper.unstageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () => session.can('STAGE_UNSTAGE_VOLUME'));
+      if (stages) await saidOnFailure('blockMapper.unstageVolumeForBlock failed', () => session.unstage({ volumeId: data.volumeHandle, stagingPath }));
+      await files.removeTree(stagingPath);
+    }
+    await this.#cleanUp(specName);
+  }
+
+  async #cleanUp(specName: string): Promise<void> {
+    const { paths, files } = this.#context;
+    await files.remove(paths.devicePublishFolder(specName));
+    await files.remove(paths.deviceStaging(specName));
+    await files.removeTree(paths.deviceFolder(specName));
+  }
+
+  async findStaged(keyOf: (data: { driverName: string; volumeHandle: string }) => string): Promise<StagedVolume[]> {
+    const { paths, files } = this.#context;
+    const found: StagedVolume[] = [];
+    for (const specName of await files.list(paths.devices)) {
+      if (specName === 'staging' || specName === 'publish') continue;
+      const data = await readVolumeData(files, paths.deviceData(specName));
+      if (data !== undefined) found.push({ key: keyOf(data), path: paths.deviceStaging(specName), context: { mode: 'Block', specName } });
+    }
+    return found;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Mounts } from '../../ports/mounts.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { Attachments, CsiLookup } from './csi-lookup.ts';
+import { attachmentName, said, type CsiPaths } from './csi-names.ts';
+import type { CsiSource } from './csi-request.ts';
+import type { DriverRegistry } from './driver-registry.ts';
+import { DriverSession } from './driver-session.ts';
+import type { VolumeData } from './volume-data.ts';
+
+/** What the parts of the plugin share. */
+export interface CsiContext {
+  readonly registry: DriverRegistry;
+  readonly lookup: CsiLookup;
+  readonly attachments: Attachments;
+  readonly paths: CsiPaths;
+  readonly files: HostFiles;
+  readonly mounts: Mounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly recorder: EventRecorder;
+  readonly nodeName: string;
+}
+
+export const FOLDER_MODE = 0o750;
+
+/** `step` is upstream's name of what is being done, for the message of a driver that is not there. */
+export function openSession({ registry, clock }: CsiContext, driver: string, step: string): DriverSession {
+  try {
+    return new DriverSession(registry.node(driver), clock);
+  } catch (error) {
+    throw new KubeletError('Unavailable', said(`${step}: ${errorMessage(error)}`), { cause: error });
+  }
+}
+
+export function volumeDataOf(context: CsiContext, source: CsiSource, specName: string, capacityBytes: number | undefined): VolumeData {
+  return {
+    specVolID: specName,
+    volumeHandle: source.handle,
+    driverName: source.driver,
+    nodeName: context.nodeName,
+    attachmentID: attachmentName(source.handle, source.driver, context.nodeName),
+    ...(capacityBytes === undefined ? {} : { capacityBytes: String(capacityBytes) }),
+  };
+}
+
+export async function isMounted({ mounts }: CsiContext, path: string): Promise<boolean> {
+  return (await mounts.listBelow(path)).some((mount) => mount.path === path);
+}
+
+/** Cleaning up after a failure must not hide the failure. */
+export async function cleanUpAfter({ log }: CsiContext, path: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    log.warn('what a failed CSI call left cannot be removed', { path, error: errorMessage(error) });
+  }
+}
+
+/** What ControllerPublishVolume gave; {} for a driver that needs no attaching. */
+export async function publishContextOf({ lookup, attachments }: CsiContext, source: CsiSource): Promise<Readonly<Record<string, string>>> {
+  const { attachRequired } = await lookup.driver(source.driver);
+  return attachRequired ? attachments.publishContext(source.driver, source.handle) : {};
+}
+
+/** What was prefixed by upstream's step is still the same error. */
+export async function saidOnFailure<Value>(step: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new KubeletError(error instanceof KubeletError ? error.kind : 'Internal', said(`${step}: ${errorMessage(error)}`), { cause: error });
+  }
+}

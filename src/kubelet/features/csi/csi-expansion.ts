@@ -1,0 +1,137 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { quantityValue } from '../../../api/quantity.ts';
+import { volumeEvents } from '../../../api/reasons.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
+import { openSession, type CsiContext } from './csi-context.ts';
+import { volumeKey } from './csi-names.ts';
+import { blockCapability, mountCapability, type CsiSource } from './csi-request.ts';
+import { expansionFailure } from './driver-session.ts';
+import { readVolumeData, writeVolumeData, type VolumeData } from './volume-data.ts';
+
+/** Upstream: nestedpendingoperations, 500 ms to 2 min 2 s. */
+const RETRY = { initialMs: 500, maxMs: 122_000, factor: 2 };
+
+interface Grown {
+  readonly request: VolumeRequest;
+  readonly source: CsiSource;
+  /** Where the driver finds the volume: the published mount or device. */
+  readonly volumePath: string;
+  /** The folder whose data file remembers the size. */
+  readonly dataFolder: string;
+}
+
+/**
+ * Growing a volume in use when its PersistentVolume says more than it is known to have: what the claim's status says or, where nobody writes that,
+ * what was recorded when it was published. A volume that cannot grow stays in use as it is.
+ */
+export class CsiExpansion {
+  readonly #context: CsiContext;
+  readonly #tails = new Map<string, Promise<unknown>>();
+  /** The size each volume was seen to have by this agent, and how often growing to which size failed. */
+  readonly #sizes = new Map<string, number>();
+  readonly #failures = new Map<string, { wantedBytes: number; count: number; over: boolean }>();
+
+  constructor(context: CsiContext) {
+    this.#context = context;
+  }
+
+  /** What the data file is to say of the size: what it said before, else what is known now. undefined for inline volumes. */
+  sizeToRecord(spec: VolumeSpec, before: VolumeData | undefined): number | undefined {
+    return recordedBytes(before) ?? claimedBytes(spec) ?? wantedBytes(spec);
+  }
+
+  /** Resolves to when to try again, undefined when there is nothing (more) to do. Rejects only when the data file cannot be kept. */
+  expandIfGrown(grown: Grown): Promise<number | undefined> {
+    const { source } = grown;
+    const key = volumeKey(source.driver, source.handle);
+    // One after the other, so that of several pods' calls the first does it.
+    const work = (this.#tails.get(key) ?? Promise.resolve()).then(() => this.#expandIfGrown(key, grown));
+    const tail = work.catch(() => undefined).finally(() => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    });
+    this.#tails.set(key, tail);
+    return work;
+  }
+
+  /** Nobody uses it any more. */
+  forget(key: string): void {
+    this.#sizes.delete(key);
+    this.#failures.delete(key);
+  }
+
+  async #expandIfGrown(key: string, grown: Grown): Promise<number | undefined> {
+    const { request, source, dataFolder } = grown;
+    const wanted = wantedBytes(request.spec);
+    if (request.spec.kind !== 'persistent' || wanted === undefined) return undefined;
+    const data = await readVolumeData(this.#context.files, dataFolder);
+    const known = Math.max(recordedBytes(data) ?? 0, this.#sizes.get(key) ?? 0, claimedBytes(request.spec) ?? 0);
+    if (known === 0 || wanted <= known) return undefined;
+    const failure = this.#failures.get(key);
+    if (failure?.wantedBytes === wanted && failure.over) return undefined;
+    if (request.spec.readOnly) {
+      this.#failures.set(key, { wantedBytes: wanted, count: 1, over: true });
+      this.#say(request.pod, 'Warning', volumeEvents.fileSystemResizeFailed, `MountVolume.NodeExpandVolume failed for volume ${JSON.stringify(request.spec.name)} requested read-only file system`);
+      return undefined;
+    }
+    try {
+      await this.#expand(grown, wanted);
+    } catch (error) {
+      return this.#failed(key, grown, wanted, error);
+    }
+    this.#sizes.set(key, wanted);
+    this.#failures.delete(key);
+    if (data !== undefined) await writeVolumeData(this.#context.files, dataFolder, { ...data, capacityBytes: String(wanted) });
+    this.#say(request.pod, 'Normal', volumeEvents.fileSystemResizeSuccessful, `MountVolume.NodeExpandVolume succeeded for volume ${JSON.stringify(request.spec.name)} ${this.#context.nodeName}`);
+    this.#context.log.info('a volume has grown', { driver: source.driver, volume: request.spec.name, bytes: wanted });
+    return undefined;
+  }
+
+  async #expand({ request, source, volumePath }: Grown, requiredBytes: number): Promise<void> {
+    const session = openSession(this.#context, source.driver, 'Expander.NodeExpand');
+    if (!(await session.can('EXPAND_VOLUME'))) throw new KubeletError('Unimplemented', `NodeExpand is not supported by the CSI driver ${source.driver}`);
+    const secrets = await this.#context.lookup.secret('NodeExpandSecretRef', source.expandSecret);
+    const singleNodeMultiWriter = await session.can('SINGLE_NODE_MULTI_WRITER');
+    const capability = request.spec.mode === 'Block' ? blockCapability(source, singleNodeMultiWriter) : mountCapability(source, { singleNodeMultiWriter, mountOptions: request.spec.mountOptions, mountGroup: undefined });
+    await session.expand({ volumeId: source.handle, volumePath, stagingPath: request.staged?.path ?? '', requiredBytes, capability, secrets });
+  }
+
+  #failed(key: string, { request }: Grown, wanted: number, error: unknown): number | undefined {
+    const before = this.#failures.get(key);
+    const kind = expansionFailure(error);
+    const count = before?.wantedBytes === wanted ? before.count + 1 : 1;
+    const over = kind === 'inUse' || (error instanceof KubeletError && error.kind === 'Unimplemented');
+    this.#failures.set(key, { wantedBytes: wanted, count, over });
+    const text = `NodeExpandVolume.NodeExpandVolume failed for volume ${JSON.stringify(request.spec.name)} : Expander.NodeExpand failed to expand the volume ${kind === 'infeasible' ? '' : ': '}${errorMessage(error)}`;
+    this.#say(request.pod, 'Warning', volumeEvents.volumeResizeFailed, text);
+    if (over) return undefined;
+    return kind === 'infeasible' ? RETRY.maxMs : backoffDelayMs(RETRY, count);
+  }
+
+  #say(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#context.recorder.event(pod, type, reason, message);
+  }
+}
+
+function bytesOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : quantityValue(text);
+}
+
+function wantedBytes(spec: VolumeSpec): number | undefined {
+  if (spec.kind !== 'persistent') return undefined;
+  const { status } = spec.claim;
+  const pending = status?.allocatedResourceStatuses?.['storage'];
+  // A controller that grows by steps says so here (upstream: checkForRecoveryFromExpansion).
+  const step = pending === 'NodeResizePending' || pending === 'NodeResizeInProgress' ? bytesOf(status?.allocatedResources?.['storage']) : undefined;
+  return step ?? bytesOf(spec.persistentVolume.spec.capacity?.['storage']);
+}
+
+function claimedBytes(spec: VolumeSpec): number | undefined {
+  return spec.kind === 'persistent' ? bytesOf(spec.claim.status?.capacity?.['storage']) : undefined;
+}
+
+function recordedBytes(data: VolumeData | undefined): number | undefined {
+  const read = Number(data?.capacityBytes ?? Number.NaN);
+  return Number.isSafeInteger(read) && read > 0 ? read : undefined;
+}

@@ -1,0 +1,100 @@
+import { Buffer } from 'node:buffer';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { FsGroupPolicy, TokenRequest, VolumeLifecycleMode } from '../../../api/storage/csi-driver.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { ClusterObjects } from '../../ports/cluster-objects.ts';
+import type { TokenSource } from '../../ports/tokens.ts';
+import { said } from './csi-names.ts';
+import type { SecretAt } from './csi-request.ts';
+
+/** What the cluster says of a driver (CSIDriver), with the API server's defaults; these alone when it has no such object. */
+export interface DriverFacts {
+  readonly known: boolean;
+  readonly attachRequired: boolean;
+  readonly podInfoOnMount: boolean;
+  readonly lifecycleModes: readonly VolumeLifecycleMode[];
+  readonly fsGroupPolicy: FsGroupPolicy;
+  readonly requiresRepublish: boolean;
+  readonly tokenRequests: readonly TokenRequest[];
+  readonly tokensInSecrets: boolean;
+}
+
+/** What `ControllerPublishVolume` gave for this node; asked only for drivers that need attaching. */
+export interface Attachments {
+  publishContext(driver: string, handle: string): Promise<Readonly<Record<string, string>>>;
+}
+
+/** Without an API server nobody attaches: every driver is treated as one that needs no attaching, and the log says so once for each. */
+export function standaloneAttachments(log: Logger): Attachments {
+  const told = new Set<string>();
+  return {
+    publishContext: (driver) => {
+      if (!told.has(driver)) log.info('a CSI driver may need its volumes attached, which nobody does on a node without an API server; it is called as one that does not (CSIDriver attachRequired: false says so)', { driver });
+      told.add(driver);
+      return Promise.resolve({});
+    },
+  };
+}
+
+/** The API server's default of TokenRequest. */
+const TOKEN_SECONDS = 3600;
+const TOKENS_KEY = 'csi.storage.k8s.io/serviceAccount.tokens';
+
+/** Everything about a volume that is not in the pod: CSIDriver, secrets, tokens. */
+export class CsiLookup {
+  readonly #objects: ClusterObjects;
+  readonly #tokens: TokenSource;
+
+  constructor(options: { objects: ClusterObjects; tokens: TokenSource }) {
+    this.#objects = options.objects;
+    this.#tokens = options.tokens;
+  }
+
+  async driver(name: string): Promise<DriverFacts> {
+    const object = await this.#objects.get('CSIDriver', '', name);
+    const spec = object?.spec;
+    return {
+      known: object !== undefined,
+      attachRequired: spec?.attachRequired ?? true,
+      podInfoOnMount: spec?.podInfoOnMount ?? false,
+      lifecycleModes: spec?.volumeLifecycleModes ?? ['Persistent'],
+      fsGroupPolicy: spec?.fsGroupPolicy ?? 'ReadWriteOnceWithFSType',
+      requiresRepublish: spec?.requiresRepublish ?? false,
+      tokenRequests: spec?.tokenRequests ?? [],
+      tokensInSecrets: spec?.serviceAccountTokenInSecrets ?? false,
+    };
+  }
+
+  /** `field`: the reference's name, for the message. */
+  async secret(field: string, at: SecretAt | undefined): Promise<Record<string, string>> {
+    if (at === undefined) return {};
+    const secret = await this.#objects.get('Secret', at.namespace, at.name);
+    const about = `fetching ${field} ${at.namespace}/${at.name} failed:`;
+    if (secret === undefined) {
+      throw new KubeletError('NotFound', `${about} ${said(`failed to find the secret ${at.name} in the namespace ${at.namespace} with error: secrets ${JSON.stringify(at.name)} not found`)}`);
+    }
+    return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, textOf(value, `${about} key ${JSON.stringify(key)}`)]));
+  }
+
+  /** One new token for each audience the driver asks for, as it expects them; {} when it asks for none. */
+  async tokens(driver: DriverFacts, pod: Pod): Promise<Record<string, string>> {
+    if (driver.tokenRequests.length === 0) return {};
+    const issued: Record<string, { token: string; expirationTimestamp: string }> = {};
+    for (const { audience, expirationSeconds } of driver.tokenRequests) {
+      const order = { namespace: pod.metadata.namespace, serviceAccount: pod.spec.serviceAccountName ?? '', audiences: audience === '' ? [] : [audience], expirationSeconds: expirationSeconds ?? TOKEN_SECONDS };
+      const { token, expiresAtMs } = await this.#tokens.request({ ...order, pod: { name: pod.metadata.name, uid: pod.metadata.uid } });
+      issued[audience] = { token, expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z') };
+    }
+    return { [TOKENS_KEY]: JSON.stringify(issued) };
+  }
+}
+
+/** gRPC has text only. Never says what is in it. */
+function textOf(base64: string, about: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, 'base64'));
+  } catch {
+    throw new KubeletError('Invalid', `${about} is not UTF-8 text, which is all that CSI can carry`);
+  }
+}

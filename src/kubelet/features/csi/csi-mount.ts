@@ -1,0 +1,117 @@
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import type { VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
+import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
+import type { CsiExpansion } from './csi-expansion.ts';
+import type { DriverFacts } from './csi-lookup.ts';
+import { said, VOLUME_DATA_FILE } from './csi-names.ts';
+import { mountCapability, ownsByGroup, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
+import { isFinal, type DriverSession } from './driver-session.ts';
+import { readVolumeData, writeVolumeData } from './volume-data.ts';
+
+/** Volumes that publish again are published as often as upstream's pods are synced. */
+const REPUBLISH_MS = 60_000;
+
+/** Where a driver is to mount: one level below the volume's own folder, whose data file is beside it. */
+export const targetPath = (volumePath: string): string => `${volumePath}/mount`;
+
+/** Volumes of mode Filesystem: NodePublishVolume and its undoing (upstream: csi_mounter.go). */
+export class CsiMount {
+  readonly #context: CsiContext;
+  readonly #expansion: CsiExpansion;
+
+  constructor(context: CsiContext, expansion: CsiExpansion) {
+    this.#context = context;
+    this.#expansion = expansion;
+  }
+
+  async setUp(request: VolumeRequest): Promise<VolumeReady> {
+    const source = sourceOf(request.spec, request.pod);
+    const facts = await this.#context.lookup.driver(source.driver);
+    const publishes = !request.again || facts.requiresRepublish;
+    const ownership = publishes && (await this.#publish(request, source, facts));
+    const retryMs = await this.#expansion.expandIfGrown({ request, source, volumePath: targetPath(request.path), dataFolder: request.path });
+    const againInMs = Math.min(retryMs ?? Number.POSITIVE_INFINITY, facts.requiresRepublish ? REPUBLISH_MS : Number.POSITIVE_INFINITY);
+    return {
+      hostPath: targetPath(request.path),
+      readOnly: request.spec.readOnly,
+      selinuxRelabel: true,
+      ...(ownership ? { ownership: 'apply' as const } : {}),
+      ...(Number.isFinite(againInMs) ? { againInMs } : {}),
+    };
+  }
+
+  /** Resolves to whether the volume's files are to be given to the pod's group. */
+  async #publish(request: VolumeRequest, source: CsiSource, facts: DriverFacts): Promise<boolean> {
+    const session = openSession(this.#context, source.driver, 'mounter.SetUpAt failed to get CSI client');
+    checkLifecycle(source, facts);
+    const delegated = await session.can('VOLUME_MOUNT_GROUP');
+    const order = await this.#order({ request, source, facts, session, delegated });
+    const before = await readVolumeData(this.#context.files, request.path);
+    await this.#context.files.makeDirectory(request.path, FOLDER_MODE);
+    const capacityBytes = this.#expansion.sizeToRecord(request.spec, before);
+    await writeVolumeData(this.#context.files, request.path, { ...volumeDataOf(this.#context, source, request.spec.name, capacityBytes), volumeLifecycleMode: source.lifecycle });
+    try {
+      await session.publish(order);
+    } catch (error) {
+      // One that may still be going on, or is in use, keeps what tells how to undo it.
+      if (isFinal(error) && !request.again) await cleanUpAfter(this.#context, request.path, () => this.#removeFolder(request.path));
+      throw error;
+    }
+    return ownsByGroup(source, { fsGroup: request.fsGroup, policy: facts.fsGroupPolicy, readOnly: request.spec.readOnly, delegated });
+  }
+
+  async #order(given: { request: VolumeRequest; source: CsiSource; facts: DriverFacts; session: DriverSession; delegated: boolean }) {
+    const { request, source, facts, session, delegated } = given;
+    const { lookup } = this.#context;
+    const secrets = await lookup.secret('NodePublishSecretRef', source.publishSecret);
+    const tokens = await saidOnFailure('mounter.SetUpAt failed to get service accoount token attributes', () => lookup.tokens(facts, request.pod));
+    const capability = mountCapability(source, {
+      singleNodeMultiWriter: await session.can('SINGLE_NODE_MULTI_WRITER'),
+      mountOptions: request.spec.mountOptions,
+      mountGroup: delegated ? request.fsGroup : undefined,
+    });
+    return {
+      volumeId: source.handle,
+      publishContext: source.lifecycle === 'Ephemeral' ? {} : await publishContextOf(this.#context, source),
+      stagingPath: request.staged?.path ?? '',
+      targetPath: targetPath(request.path),
+      capability,
+      readOnly: request.spec.readOnly,
+      secrets: facts.tokensInSecrets ? { ...secrets, ...tokens } : secrets,
+      volumeContext: { ...source.attributes, ...(facts.podInfoOnMount ? podInfo(request.pod, source.lifecycle) : {}), ...(facts.tokensInSecrets ? {} : tokens) },
+    };
+  }
+
+  async tearDown(volume: VolumeOnDisk): Promise<void> {
+    const data = await readVolumeData(this.#context.files, volume.path);
+    if (data === undefined) {
+      const target = targetPath(volume.path);
+      if (await isMounted(this.#context, target)) this.#context.log.warn('a CSI volume has lost its data file; it is unmounted without the driver knowing', { path: target });
+      return;
+    }
+    const session = openSession(this.#context, data.driverName, 'Unmounter.TearDownAt failed to get CSI client');
+    await saidOnFailure('Unmounter.TearDownAt failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: targetPath(volume.path) }));
+    await this.#removeFolder(volume.path);
+  }
+
+  /** Drivers have to remove the target themselves; some do not. What is still mounted is left, with its data. */
+  async #removeFolder(path: string): Promise<void> {
+    const { files } = this.#context;
+    const target = targetPath(path);
+    if (await isMounted(this.#context, target)) return;
+    try {
+      await files.remove(target);
+    } catch (error) {
+      if (!isKind(error, 'Conflict')) throw error;
+      throw new KubeletError('Conflict', said(`failed to remove dir [${target}]: remove ${target}: directory not empty`), { cause: error });
+    }
+    await files.remove(`${path}/${VOLUME_DATA_FILE}`);
+    await files.remove(path);
+  }
+}
+
+function checkLifecycle(source: CsiSource, facts: DriverFacts): void {
+  if (facts.lifecycleModes.includes(source.lifecycle) && (facts.known || source.lifecycle === 'Persistent')) return;
+  const supported = facts.known ? `only supports [${facts.lifecycleModes.map((mode) => JSON.stringify(mode)).join(' ')}]` : 'no CSIDriver object';
+  throw new KubeletError('Invalid', said(`mounter.SetupAt failed to check volume lifecycle mode: volume mode ${JSON.stringify(source.lifecycle)} not supported by driver ${source.driver} (${supported})`));
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { KubeletError } from '../../../base/errors.ts';
+
+export const CSI_PLUGIN = 'kubernetes.io/csi';
+export const VOLUME_DATA_FILE = 'vol_data.json';
+
+/** In front of what this plugin says itself, as upstream's log helper has it. */
+export const said = (message: string): string => `${CSI_PLUGIN}: ${message}`;
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function pathPart(value: string, what: string): string {
+  if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0')) throw new KubeletError('Invalid', said(`${what} ${JSON.stringify(value)} cannot be used as a file name`));
+  return value;
+}
+
+/** Handle of an inline volume, which the agent gives it itself. */
+export const inlineHandle = (podUid: string, volume: string): string => `csi-${sha256(`${podUid}${volume}`)}`;
+
+/** Name of the VolumeAttachment that would stand for this volume on this node. */
+export const attachmentName = (handle: string, driver: string, nodeName: string): string => `csi-${sha256(`${handle}${driver}${nodeName}`)}`;
+
+/** Upstream's unique volume name. */
+export const volumeKey = (driver: string, handle: string): string => `${CSI_PLUGIN}/${driver}^${handle}`;
+
+/** Where things lie below the agent's root, as upstream has them (csi_attacher.go, csi_block.go). */
+export class CsiPaths {
+  readonly base: string;
+  readonly devices: string;
+
+  constructor(rootDir: string) {
+    this.base = `${rootDir.replace(/\/+$/, '')}/plugins/${CSI_PLUGIN}`;
+    this.devices = `${this.base}/volumeDevices`;
+  }
+
+  /** Where a file system is staged; its data file lies in the folder around it. */
+  globalMount(driver: string, handle: string): string {
+    return `${this.base}/${pathPart(driver, 'driver')}/${sha256(handle)}/globalmount`;
+  }
+
+  deviceStaging(specName: string): string {
+    return `${this.devices}/staging/${pathPart(specName, 'volume')}`;
+  }
+
+  devicePublishFolder(specName: string): string {
+    return `${this.devices}/publish/${pathPart(specName, 'volume')}`;
+  }
+
+  devicePublish(specName: string, podUid: string): string {
+    return `${this.devicePublishFolder(specName)}/${pathPart(podUid, 'pod uid')}`;
+  }
+
+  deviceFolder(specName: string): string {
+    return `${this.devices}/${pathPart(specName, 'volume')}`;
+  }
+
+  deviceData(specName: string): string {
+    return `${this.deviceFolder(specName)}/data`;
+  }
+
+  /** The device of one pod, for whoever looks for it by the volume. */
+  deviceMap(specName: string, podUid: string): string {
+    return `${this.deviceFolder(specName)}/dev/${pathPart(podUid, 'pod uid')}`;
+  }
+}

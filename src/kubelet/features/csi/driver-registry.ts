@@ -1,0 +1,126 @@
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { CsiDrivers, CsiNode } from '../../ports/csi-drivers.ts';
+import { isLower, selectHighestVersion, type CsiVersion } from './csi-version.ts';
+
+/** A driver that registers, as the plugin watcher hands it over. */
+export interface RegisteringDriver {
+  readonly name: string;
+  /** Path of its CSI socket. */
+  readonly endpoint: string;
+  readonly versions: readonly string[];
+  /** What it registers by: tells two instances of one driver apart. */
+  readonly socketPath: string;
+}
+
+/** What the node says of a driver to the cluster (CSINode). */
+export interface NodeDriver {
+  readonly name: string;
+  readonly nodeId: string;
+  readonly topology: Readonly<Record<string, string>>;
+  /** undefined: no limit. */
+  readonly maxVolumes: number | undefined;
+}
+
+interface RegisteredDriver extends NodeDriver {
+  readonly endpoint: string;
+  readonly version: CsiVersion;
+  readonly socketPath: string;
+}
+
+/** Upstream: csi_plugin.go, csiTimeout. */
+const NODE_INFO_LIMIT_MS = 2 * 60_000;
+const PREFIX = 'kubernetes.io/csi: ';
+
+/** The CSI drivers that are registered on this node. The handler of plugins of type CSIPlugin. */
+export class DriverRegistry {
+  readonly #drivers: CsiDrivers;
+  readonly #log: Logger;
+  readonly #registered = new Map<string, RegisteredDriver>();
+  /** Registrations under way by socket; one that is no longer in here was called off. */
+  readonly #attempts = new Map<string, object>();
+  readonly #listeners = new Set<(name: string) => void>();
+
+  constructor(options: { drivers: CsiDrivers; log: Logger }) {
+    this.#drivers = options.drivers;
+    this.#log = options.log;
+  }
+
+  /** Called with the name of each driver that came or went. Returns the function that ends it. */
+  onChange(listener: (name: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** What CSINode will say, by name. */
+  nodeDrivers(): NodeDriver[] {
+    return [...this.#registered.values()].map(({ name, nodeId, topology, maxVolumes }) => ({ name, nodeId, topology, maxVolumes })).sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  /** Throws Unavailable, in upstream's words, while no such driver is registered. */
+  node(name: string): CsiNode {
+    const driver = this.#registered.get(name);
+    if (driver === undefined) throw new KubeletError('Unavailable', `driver name ${name} not found in the list of registered CSI drivers`);
+    return this.#drivers.node(driver.endpoint);
+  }
+
+  validate(driver: RegisteringDriver): void {
+    try {
+      this.#version(driver, 'ValidatePlugin');
+    } catch (error) {
+      throw new KubeletError('Invalid', `validation failed for CSI Driver ${driver.name} at endpoint ${driver.endpoint}: ${errorMessage(error)}`);
+    }
+  }
+
+  /** Asks the driver what this node is to it; only then it is registered. */
+  async register(driver: RegisteringDriver): Promise<void> {
+    const version = this.#version(driver, 'RegisterPlugin');
+    const attempt = {};
+    this.#attempts.set(driver.socketPath, attempt);
+    const info = await this.#drivers.node(driver.endpoint).getInfo(NODE_INFO_LIMIT_MS);
+    if (this.#attempts.get(driver.socketPath) !== attempt) throw new KubeletError('Aborted', 'the registration was called off');
+    this.#attempts.delete(driver.socketPath);
+    if (!info.ok) throw new KubeletError('Unavailable', info.message);
+    const { nodeId, topology, maxVolumesPerNode } = info.value;
+    // Upstream: nodeinfomanager.go.
+    if (nodeId === '') throw new KubeletError('Invalid', 'error adding CSI driver node info: driverNodeID must not be empty');
+    const maxVolumes = maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined;
+    this.#registered.set(driver.name, { name: driver.name, nodeId, topology, maxVolumes, endpoint: driver.endpoint, version, socketPath: driver.socketPath });
+    this.#log.info('CSI driver registered', { driver: driver.name, version: version.text, nodeId });
+    this.#tell(driver.name);
+  }
+
+  /** Of the instance that has this socket: another instance of the driver that took its place meanwhile stays. */
+  deregister(driver: RegisteringDriver): void {
+    this.#attempts.delete(driver.socketPath);
+    if (this.#registered.get(driver.name)?.socketPath !== driver.socketPath) return;
+    this.#registered.delete(driver.name);
+    this.#log.info('CSI driver deregistered', { driver: driver.name });
+    this.#tell(driver.name);
+  }
+
+  #tell(name: string): void {
+    for (const listener of [...this.#listeners]) listener(name);
+  }
+
+  #version(driver: RegisteringDriver, caller: string): CsiVersion {
+    const about = `${PREFIX}${caller} for CSI driver ${JSON.stringify(driver.name)} failed.`;
+    if (driver.versions.length === 0) throw new KubeletError('Invalid', `${about} Plugin returned an empty list for supported versions`);
+    const version = this.#highest(driver, about);
+    const before = this.#registered.get(driver.name);
+    if (before !== undefined && !isLower(before.version, version)) {
+      throw new KubeletError('Conflict', `${about} Another driver with the same name is already registered with a higher supported version: ${JSON.stringify(before.version.text)}`);
+    }
+    return version;
+  }
+
+  #highest(driver: RegisteringDriver, about: string): CsiVersion {
+    try {
+      return selectHighestVersion(driver.versions);
+    } catch (error) {
+      throw new KubeletError('Invalid', `${about} None of the versions specified [${driver.versions.map((one) => JSON.stringify(one)).join(' ')}] are supported. err=${errorMessage(error)}`);
+    }
+  }
+}

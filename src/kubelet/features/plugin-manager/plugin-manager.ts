@@ -1,0 +1,233 @@
+import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { PluginConnection, PluginDial, PluginInfo } from '../../ports/plugin-dial.ts';
+import { computePluginStep, newPlugin, nextPluginState, type PluginEvent, type PluginState } from './plugin-state.ts';
+import { PluginTree, type FoundSockets } from './plugin-tree.ts';
+
+/** A plugin as its handler gets it. */
+export interface RegisteringPlugin {
+  readonly name: string;
+  /** Its own service; never ''. */
+  readonly endpoint: string;
+  readonly versions: readonly string[];
+  /** What it registers by: tells two plugins of one name apart. */
+  readonly socketPath: string;
+}
+
+/** Who takes plugins of one type. */
+export interface PluginHandler {
+  /** Throws with what is wrong. */
+  validate(plugin: RegisteringPlugin): void;
+  /** Rejects with what went wrong; then nothing is registered. */
+  register(plugin: RegisteringPlugin): Promise<void>;
+  /** Also calls off a `register` under way. Unknown is fine. */
+  deregister(plugin: RegisteringPlugin): void;
+}
+
+export interface PluginManagerOptions {
+  /** `<root>/plugins_registry`. */
+  folder: string;
+  files: HostFiles;
+  dial: PluginDial;
+  /** By the type that plugins say: `CSIPlugin`. */
+  handlers: ReadonlyMap<string, PluginHandler>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Upstream: operation_generator.go. */
+const DIAL_LIMIT_MS = 10_000;
+const GET_INFO_LIMIT_MS = 1_000;
+const NOTIFY_LIMIT_MS = 5_000;
+/** Behind the handler's own limit. */
+const REGISTER_LIMIT_MS = 130_000;
+
+interface PluginEntry {
+  path: string;
+  state: PluginState;
+  /** Once registered. */
+  taken: { handler: PluginHandler; plugin: RegisteringPlugin } | undefined;
+  timer: Timer | undefined;
+  abort: AbortController;
+}
+
+/**
+ * Plugins of the node: sockets that appear below the folder are asked what they are and handed to the handler of their type, those that vanish or
+ * are made anew are taken back first.
+ * 1. At most one operation per socket; plugins never wait for each other.
+ * 2. Wish (the sockets on disk) and fact (the state of each) are compared at each change of either; nothing polls.
+ * 3. What a handler took it is told to give back exactly once.
+ */
+export class PluginManager {
+  readonly #options: PluginManagerOptions;
+  readonly #tree: PluginTree;
+  readonly #plugins = new Map<string, PluginEntry>();
+  readonly #running = new Set<Promise<void>>();
+  #sockets: FoundSockets = new Map();
+  #stopped = false;
+
+  constructor(options: PluginManagerOptions) {
+    this.#options = options;
+    this.#tree = new PluginTree({ ...options, onSockets: (sockets) => this.#compare(sockets) });
+  }
+
+  start(): void {
+    this.#tree.start();
+  }
+
+  /** Leaves the plugins as they are: they do not learn that the agent went. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#tree.stop();
+    for (const { timer, abort } of this.#plugins.values()) {
+      timer?.cancel();
+      abort.abort();
+    }
+    await Promise.all(this.#running);
+  }
+
+  #compare(sockets: FoundSockets): void {
+    this.#sockets = sockets;
+    for (const path of sockets.keys()) {
+      if (!this.#plugins.has(path)) this.#plugins.set(path, { path, state: newPlugin, taken: undefined, timer: undefined, abort: new AbortController() });
+    }
+    for (const entry of [...this.#plugins.values()]) this.#goOn(entry);
+  }
+
+  #goOn(entry: PluginEntry): void {
+    if (this.#stopped) return;
+    const { clock } = this.#options;
+    const step = computePluginStep(entry.state, this.#sockets.get(entry.path), clock.monotonicMs());
+    switch (step.kind) {
+      case 'nothing':
+        return;
+      case 'forget':
+        entry.timer?.cancel();
+        this.#plugins.delete(entry.path);
+        return;
+      case 'abort':
+        return entry.abort.abort();
+      case 'wait':
+        entry.timer?.cancel();
+        entry.timer = clock.setTimer(step.untilMs - clock.monotonicMs(), () => this.#goOn(entry));
+        return;
+      case 'deregister':
+        return this.#deregister(entry);
+      case 'register': {
+        entry.timer?.cancel();
+        entry.abort = new AbortController();
+        this.#step(entry, { kind: 'registering', socket: step.socket });
+        const work = this.#register(entry, entry.abort.signal).finally(() => this.#running.delete(work));
+        this.#running.add(work);
+      }
+    }
+  }
+
+  #step(entry: PluginEntry, event: PluginEvent): void {
+    entry.state = nextPluginState(entry.state, event, this.#options.clock.monotonicMs());
+  }
+
+  #deregister(entry: PluginEntry): void {
+    this.#step(entry, { kind: 'deregistering' });
+    this.#giveBack(entry);
+    this.#options.log.info('a plugin is gone', { socket: entry.path });
+    this.#step(entry, { kind: 'ended' });
+    this.#goOn(entry);
+  }
+
+  #giveBack(entry: PluginEntry): void {
+    entry.taken?.handler.deregister(entry.taken.plugin);
+    entry.taken = undefined;
+  }
+
+  /** Never rejects. */
+  async #register(entry: PluginEntry, signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await this.#attempt(entry, signal);
+      this.#step(entry, { kind: 'succeeded' });
+      log.info('a plugin is registered', { socket: entry.path, plugin: entry.taken?.plugin.name });
+    } catch (error) {
+      this.#giveBack(entry);
+      this.#step(entry, { kind: 'failed', error: errorMessage(error) });
+      if (!signal.aborted) log.error('a plugin cannot be registered', { socket: entry.path, error: errorMessage(error) });
+    }
+    this.#goOn(entry);
+  }
+
+  async #attempt(entry: PluginEntry, signal: AbortSignal): Promise<void> {
+    const connection = await within(this.#dial(entry.path, signal), `RegisterPlugin error -- dial failed at socket ${entry.path}, err: failed to dial socket ${entry.path}, err:`);
+    try {
+      const info = await within(untilAborted(signal, connection.getInfo(GET_INFO_LIMIT_MS)), `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${entry.path}, err:`);
+      await this.#handOver({ entry, connection, info, signal });
+      await within(untilAborted(signal, connection.notifyRegistrationStatus({ registered: true, error: '' }, NOTIFY_LIMIT_MS)), `RegisterPlugin error -- failed to send registration status at socket ${entry.path}, err:`);
+    } finally {
+      connection.close();
+    }
+  }
+
+  async #dial(path: string, signal: AbortSignal): Promise<PluginConnection> {
+    const dialing = this.#options.dial.dial(path, DIAL_LIMIT_MS);
+    void dialing.then(
+      (connection) => {
+        if (signal.aborted) connection.close();
+      },
+      () => undefined,
+    );
+    return untilAborted(signal, dialing);
+  }
+
+  async #handOver({ entry, connection, info, signal }: { entry: PluginEntry; connection: PluginConnection; info: PluginInfo; signal: AbortSignal }): Promise<void> {
+    const { clock, handlers } = this.#options;
+    const socketPath = entry.path;
+    const plugin: RegisteringPlugin = { name: info.name, endpoint: info.endpoint === '' ? socketPath : info.endpoint, versions: info.supportedVersions, socketPath };
+    const handler = handlers.get(info.type);
+    if (handler === undefined) return this.#refuse(connection, `RegisterPlugin error -- no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
+    try {
+      handler.validate(plugin);
+    } catch (error) {
+      return this.#refuse(connection, `RegisterPlugin error -- plugin validation failed with err: ${errorMessage(error)}`);
+    }
+    // From here on it is given back, however this ends.
+    entry.taken = { handler, plugin };
+    try {
+      await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () => untilAborted(signal, handler.register(plugin)));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return this.#refuse(connection, `RegisterPlugin error -- plugin registration failed with err: ${errorMessage(error)}`);
+    }
+  }
+
+  /** The plugin hears why, if it still listens; the error is the same either way. */
+  async #refuse(connection: PluginConnection, why: string): Promise<never> {
+    await connection.notifyRegistrationStatus({ registered: false, error: why }, NOTIFY_LIMIT_MS).catch((error: unknown) => this.#options.log.debug(2, 'a plugin does not hear why it is refused', { error: errorMessage(error) }));
+    throw new KubeletError('Invalid', why, { op: 'register plugin' });
+  }
+}
+
+/** Does not wait for work that nobody wants any more; the work goes on by itself. */
+async function untilAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(new KubeletError('Aborted', 'the socket was removed or replaced meanwhile'));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+async function within<Value>(work: Promise<Value>, prefix: string): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new KubeletError('Unavailable', `${prefix} ${errorMessage(error)}`, { op: 'register plugin', cause: error });
+  }
+}

@@ -1,0 +1,64 @@
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
+
+/** Upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s. */
+export const REGISTRATION_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
+
+/**
+ *              begin                  succeeded
+ *   waiting ───────────► registering ───────────► registered
+ *      ▲                     │ failed                  │ begin
+ *      └──── back-off ───────┘                         ▼
+ *      ◄───────────────── ended ──────────────── deregistering
+ *
+ * `socket` is the one that the phase is about, which may by now have been replaced: what is on disk is the wish, this the fact.
+ */
+export type PluginState =
+  | { phase: 'waiting'; socket: string | undefined; failures: number; retryAtMs: number; lastError: string | undefined }
+  | { phase: 'registering'; socket: string; failures: number }
+  | { phase: 'registered'; socket: string }
+  | { phase: 'deregistering'; socket: string };
+
+export type PluginEvent = { kind: 'registering'; socket: string } | { kind: 'deregistering' } | { kind: 'succeeded' } | { kind: 'failed'; error: string } | { kind: 'ended' };
+
+/** What to do about a plugin now. */
+export type PluginStep = { kind: 'register'; socket: string } | { kind: 'deregister' } | { kind: 'abort' } | { kind: 'wait'; untilMs: number } | { kind: 'nothing' } | { kind: 'forget' };
+
+export const newPlugin: PluginState = { phase: 'waiting', socket: undefined, failures: 0, retryAtMs: 0, lastError: undefined };
+
+/** Total: an event that makes no sense in a phase changes nothing. `nowMs` is monotonic. */
+export function nextPluginState(state: PluginState, event: PluginEvent, nowMs: number): PluginState {
+  switch (event.kind) {
+    case 'registering':
+      if (state.phase !== 'waiting') return state;
+      return { phase: 'registering', socket: event.socket, failures: state.socket === event.socket ? state.failures : 0 };
+    case 'succeeded':
+      return state.phase === 'registering' ? { phase: 'registered', socket: state.socket } : state;
+    case 'failed': {
+      if (state.phase !== 'registering') return state;
+      const failures = state.failures + 1;
+      return { phase: 'waiting', socket: state.socket, failures, retryAtMs: nowMs + backoffDelayMs(REGISTRATION_BACKOFF, failures), lastError: event.error };
+    }
+    case 'deregistering':
+      return state.phase === 'registered' ? { phase: 'deregistering', socket: state.socket } : state;
+    case 'ended':
+      return state.phase === 'deregistering' ? newPlugin : state;
+  }
+}
+
+/** `socket` is the one on disk now, undefined when there is none. */
+export function computePluginStep(state: PluginState, socket: string | undefined, nowMs: number): PluginStep {
+  switch (state.phase) {
+    case 'registering':
+      return state.socket === socket ? { kind: 'nothing' } : { kind: 'abort' };
+    case 'deregistering':
+      return { kind: 'nothing' };
+    case 'registered':
+      return state.socket === socket ? { kind: 'nothing' } : { kind: 'deregister' };
+    case 'waiting':
+      if (socket === undefined) return { kind: 'forget' };
+      // Another socket than the one that failed is another try from the beginning.
+      if (state.socket === socket && nowMs < state.retryAtMs) return { kind: 'wait', untilMs: state.retryAtMs };
+      return { kind: 'register', socket };
+  }
+}

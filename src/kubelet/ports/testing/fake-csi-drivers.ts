@@ -1,0 +1,116 @@
+import type { CsiAnswer, CsiDrivers, CsiExpandRequest, CsiFailureCode, CsiNode, CsiNodeCapability, CsiNodeInfo, CsiPublishRequest, CsiStageRequest, CsiStats } from '../csi-drivers.ts';
+import type { FakeHostFiles } from './fake-host-files.ts';
+import type { FakeMounts } from './fake-mounts.ts';
+
+export type CsiOperation = Exclude<keyof CsiNode, never>;
+
+interface Rule {
+  op: CsiOperation;
+  times: number;
+  /** undefined lets the call happen after all. */
+  act: (timeoutMs: number) => Promise<{ ok: false; code: CsiFailureCode; message: string } | undefined>;
+  /** The call happens, only its answer is lost. */
+  after: boolean;
+}
+
+/** A driver on a fake host: what it stages and publishes is really mounted there. */
+export class FakeCsiDriver implements CsiNode {
+  capabilities: readonly CsiNodeCapability[] = ['STAGE_UNSTAGE_VOLUME'];
+  info: CsiNodeInfo = { nodeId: 'node-id', maxVolumesPerNode: 0, topology: {} };
+  statsAnswer: CsiStats = { usage: [], condition: undefined };
+  /** Every call in order, without the secrets' values. */
+  readonly calls: string[] = [];
+  readonly stages: CsiStageRequest[] = [];
+  readonly publishes: CsiPublishRequest[] = [];
+  readonly expansions: CsiExpandRequest[] = [];
+  /** Leaves the directory behind when it unpublishes, as careless drivers do. */
+  careless = false;
+  readonly #files: FakeHostFiles;
+  readonly #mounts: FakeMounts;
+  readonly #rules: Rule[] = [];
+
+  constructor(files: FakeHostFiles, mounts: FakeMounts) {
+    this.#files = files;
+    this.#mounts = mounts;
+  }
+
+  /** Refuses the next `times` calls with a gRPC code; with `after` it does what was asked and only its answer is this. */
+  fail(op: CsiOperation, fault: { code: CsiFailureCode; message?: string; times?: number; after?: boolean }): void {
+    const failure = { ok: false as const, code: fault.code, message: `rpc error: code = ${fault.code} desc = ${fault.message ?? 'scripted'}` };
+    this.#rules.push({ op, times: fault.times ?? Number.POSITIVE_INFINITY, after: fault.after ?? false, act: () => Promise.resolve(failure) });
+  }
+
+  /** Calls do not come back before the returned function is called; then they happen. */
+  hang(op: CsiOperation): () => void {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const rule: Rule = { op, times: Number.POSITIVE_INFINITY, after: false, act: () => promise };
+    this.#rules.push(rule);
+    return () => {
+      rule.times = 0;
+      resolve(undefined);
+    };
+  }
+
+  getInfo = (timeoutMs: number): Promise<CsiAnswer<CsiNodeInfo>> => this.#call('getInfo', '', timeoutMs, () => Promise.resolve(this.info));
+  getCapabilities = (timeoutMs: number): Promise<CsiAnswer<readonly CsiNodeCapability[]>> => this.#call('getCapabilities', '', timeoutMs, () => Promise.resolve(this.capabilities));
+
+  stage = (request: CsiStageRequest, timeoutMs: number): Promise<CsiAnswer<void>> =>
+    this.#call('stage', request.stagingPath, timeoutMs, async () => {
+      this.stages.push(request);
+      if (request.capability.access.kind === 'mount') await this.#mountOnce(request.stagingPath, `staged:${request.volumeId}`);
+    });
+
+  unstage = ({ stagingPath }: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> => this.#call('unstage', stagingPath, timeoutMs, () => this.#mounts.unmount(stagingPath));
+
+  publish = (request: CsiPublishRequest, timeoutMs: number): Promise<CsiAnswer<void>> =>
+    this.#call('publish', request.targetPath, timeoutMs, async () => {
+      this.publishes.push(request);
+      if (request.capability.access.kind === 'block') return this.#files.seed({ [request.targetPath]: 'block' }, true);
+      await this.#files.makeDirectory(request.targetPath, 0o755);
+      await this.#mountOnce(request.targetPath, `published:${request.volumeId}`);
+    });
+
+  unpublish = ({ targetPath }: { volumeId: string; targetPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> =>
+    this.#call('unpublish', targetPath, timeoutMs, async () => {
+      await this.#mounts.unmount(targetPath);
+      if (!this.careless) await this.#files.remove(targetPath);
+    });
+
+  expand = (request: CsiExpandRequest, timeoutMs: number): Promise<CsiAnswer<number>> =>
+    this.#call('expand', request.volumePath, timeoutMs, () => {
+      this.expansions.push(request);
+      return Promise.resolve(request.requiredBytes);
+    });
+
+  stats = ({ volumePath }: { volumeId: string; volumePath: string }, timeoutMs: number): Promise<CsiAnswer<CsiStats>> => this.#call('stats', volumePath, timeoutMs, () => Promise.resolve(this.statsAnswer));
+
+  async #mountOnce(path: string, source: string): Promise<void> {
+    if (this.#mounts.mounted.some((mount) => mount.path === path)) return;
+    if ((await this.#files.lstat(path)) === undefined) throw new Error(`${path}: no such directory`);
+    this.#mounts.seedMount(path, 'fake', source);
+  }
+
+  async #call<Value>(op: CsiOperation, path: string, timeoutMs: number, work: () => Promise<Value>): Promise<CsiAnswer<Value>> {
+    this.calls.push(path === '' ? op : `${op} ${path}`);
+    const rule = this.#rules.find((one) => one.op === op && one.times > 0);
+    if (rule !== undefined) {
+      rule.times--;
+      if (rule.after) await work();
+      const failure = await rule.act(timeoutMs);
+      if (failure !== undefined) return failure;
+    }
+    return { ok: true, value: await work() };
+  }
+}
+
+/** Drivers by the path of their socket; a path without a driver is a connection refused. */
+export class FakeCsiDrivers implements CsiDrivers {
+  readonly byEndpoint = new Map<string, CsiNode>();
+
+  node(endpoint: string): CsiNode {
+    return this.byEndpoint.get(endpoint) ?? away;
+  }
+}
+
+const refused = (): Promise<{ ok: false; code: CsiFailureCode; message: string }> => Promise.resolve({ ok: false, code: 'Unavailable', message: 'rpc error: code = Unavailable desc = connection refused' });
+const away: CsiNode = { getInfo: refused, getCapabilities: refused, stage: refused, unstage: refused, publish: refused, unpublish: refused, expand: refused, stats: refused };
