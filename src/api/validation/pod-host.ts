@@ -2,7 +2,7 @@ import type { Pod } from '../core/pod.ts';
 import type { HostAlias, PodDNSConfig, PodSpec } from '../core/pod-spec.ts';
 import { allContainers } from '../pod.ts';
 import type { FieldErrors } from './field-error.ts';
-import { byteLength, checkDnsLabel, checkDnsSubdomain, checkDnsSubdomainWithUnderscore, checkIp } from './names.ts';
+import { byteLength, checkDnsLabel, checkDnsSubdomain, checkDnsSubdomainWithUnderscore, checkStrictIp } from './names.ts';
 
 const maxNameservers = 3;
 const maxSearches = 32;
@@ -17,7 +17,7 @@ export function validateHostnames(errors: FieldErrors, path: string, spec: PodSp
 /** Lines for the pod's /etc/hosts. */
 export function validateHostAliases(errors: FieldErrors, path: string, aliases: readonly HostAlias[]): void {
   for (const [index, alias] of aliases.entries()) {
-    errors.invalidEach(`${path}[${index}].ip`, alias.ip, checkIp(alias.ip));
+    errors.invalidEach(`${path}[${index}].ip`, alias.ip, checkStrictIp(alias.ip));
     for (const [position, name] of (alias.hostnames ?? []).entries()) errors.invalidEach(`${path}[${index}].hostnames[${position}]`, name, checkDnsSubdomain(name));
   }
 }
@@ -30,7 +30,7 @@ export function validateDns(errors: FieldErrors, path: string, config: PodDNSCon
   }
   const { nameservers = [], searches = [], options = [] } = config ?? {};
   if (nameservers.length > maxNameservers) errors.invalid(`${path}.nameservers`, nameservers, `must not have more than ${maxNameservers} nameservers`);
-  for (const [index, server] of nameservers.entries()) errors.invalidEach(`${path}.nameservers[${index}]`, server, checkIp(server));
+  for (const [index, server] of nameservers.entries()) errors.invalidEach(`${path}.nameservers[${index}]`, server, checkStrictIp(server));
   if (searches.length > maxSearches) errors.invalid(`${path}.searches`, searches, `must not have more than ${maxSearches} search paths`);
   if (byteLength(searches.join(' ')) > maxSearchCharacters) {
     errors.invalid(`${path}.searches`, searches, `must not have more than ${maxSearchCharacters} characters (including spaces) in the search list`);

@@ -14,7 +14,7 @@ spec:
   serviceAccountName: sa
   securityContext: {runAsUser: 1000, fsGroup: 2000, fsGroupChangePolicy: OnRootMismatch, supplementalGroupsPolicy: Strict, seccompProfile: {type: RuntimeDefault}, sysctls: [{name: net.ipv4.tcp_syncookies, value: "1"}]}
   dnsPolicy: None
-  dnsConfig: {nameservers: [1.1.1.1, "2606:4700::1111", "::ffff:10.0.0.1"], searches: [a.example, _x.b, .], options: [{name: ndots, value: "2"}]}
+  dnsConfig: {nameservers: [1.1.1.1, "2606:4700::1111", "2001:db8::1"], searches: [a.example, _x.b, .], options: [{name: ndots, value: "2"}]}
   hostAliases: [{ip: 127.0.0.1, hostnames: [foo.local]}]
   tolerations: [{operator: Exists}, {key: a, value: b, effect: NoExecute, tolerationSeconds: 5}]
   affinity:

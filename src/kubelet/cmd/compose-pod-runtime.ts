@@ -2,7 +2,8 @@ import { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
 import type { PodRuntimeDeps } from '../features/pod-runtime/deps.ts';
 import { parseResolvConf, type DnsConfig } from '../features/pod-runtime/dns-config.ts';
 import type { ContainerSettings, NodeFacts } from '../features/pod-runtime/node-facts.ts';
-import { isKind } from '../../base/errors.ts';
+import type { ResourceList } from '../../api/core/resource-requirements.ts';
+import { isKind, KubeletError } from '../../base/errors.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import type { RuntimeHealth } from '../ports/runtime.ts';
 import type { World } from './world.ts';
@@ -41,14 +42,14 @@ export function nodeFacts(world: World, health: RuntimeHealth | undefined): Node
   };
 }
 
-/** Reads the node's resolver configuration when a sandbox needs it; a missing file means none, as upstream. */
+/** Reads the node's resolver configuration when a sandbox needs it. A file that is named and missing keeps pods from starting, as upstream: else they would get a resolver that nobody chose. */
 async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig | undefined> {
   const { resolvConf } = config.network;
   if (resolvConf === '') return undefined;
   try {
     return parseResolvConf(await world.files.readText(resolvConf));
   } catch (error) {
-    if (isKind(error, 'NotFound')) return undefined;
+    if (isKind(error, 'NotFound')) throw new KubeletError('NotFound', `open ${resolvConf}: no such file or directory`, { cause: error });
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import type { PodDNSConfig } from '../../../api/core/pod-spec.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isHostNetwork } from '../../../api/pod.ts';
+import { KubeletError } from '../../../base/errors.ts';
 
 export interface DnsConfig {
   servers: readonly string[];
@@ -27,14 +28,17 @@ const maxSearches = 32;
 const maxSearchChars = 2048;
 const maxSearchLength = 253;
 
-/** Reads a resolv.conf (upstream: network/dns parseResolvConf): name servers add up, the last search line wins, options merge by name. */
+/** Reads a resolv.conf (upstream: network/dns parseResolvConf): name servers add up, the last search line wins, options merge by name. Throws `Invalid` for a name server without an address. */
 export function parseResolvConf(text: string): DnsConfig {
   const servers: string[] = [];
   let searches: string[] = [];
   const options = new Map<string, string>();
   for (const line of text.split('\n')) {
     const [keyword, ...fields] = line.trim().split(/\s+/);
-    if (keyword === 'nameserver' && fields[0] !== undefined) servers.push(fields[0]);
+    if (keyword === 'nameserver') {
+      if (fields[0] === undefined) throw new KubeletError('Invalid', 'Encountered error while parsing resolv conf file. Error: nameserver list is empty ');
+      servers.push(fields[0]);
+    }
     if (keyword === 'search') searches = fields.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
     if (keyword === 'options') for (const option of fields) options.set(optionName(option), option);
   }

@@ -1,9 +1,9 @@
 import type { HostAlias } from '../../../api/core/pod-spec.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { goQuote } from '../../../api/go-quote.ts';
+import { checkDnsLabel, checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const maxHostname = 63;
 const maxFqdn = 64;
 
@@ -11,19 +11,23 @@ const maxFqdn = 64;
 export function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
   const { hostname, subdomain: sub, hostnameOverride } = pod.spec;
   if (hostnameOverride !== undefined) {
-    if (!subdomain.test(hostnameOverride)) throw new KubeletError('Invalid', `pod HostnameOverride "${hostnameOverride}" is not a valid DNS subdomain`);
+    demand(checkDnsSubdomain(hostnameOverride), `pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`);
     return { hostname: truncate(pod, hostnameOverride), domain: '' };
   }
-  if (hostname !== undefined && hostname !== '' && !label.test(hostname)) throw new KubeletError('Invalid', `pod Hostname "${hostname}" is not a valid DNS label`);
-  if (sub !== undefined && sub !== '' && !label.test(sub)) throw new KubeletError('Invalid', `pod Subdomain "${sub}" is not a valid DNS label`);
+  if (hostname !== undefined && hostname !== '') demand(checkDnsLabel(hostname), `pod Hostname ${goQuote(hostname)} is not a valid DNS label`);
+  if (sub !== undefined && sub !== '') demand(checkDnsLabel(sub), `pod Subdomain ${goQuote(sub)} is not a valid DNS label`);
   const domain = sub === undefined || sub === '' ? '' : `${sub}.${pod.metadata.namespace}.svc.${clusterDomain}`;
   return { hostname: truncate(pod, hostname === undefined || hostname === '' ? pod.metadata.name : hostname), domain };
+}
+
+function demand(complaints: readonly string[], message: string): void {
+  if (complaints.length > 0) throw new KubeletError('Invalid', `${message}: ${complaints.join(';')}`);
 }
 
 function truncate(pod: Pod, hostname: string): string {
   if (hostname.length <= maxHostname) return hostname;
   const cut = hostname.slice(0, maxHostname).replace(/[-.]+$/, '');
-  if (cut === '') throw new KubeletError('Invalid', `hostname for pod "${pod.metadata.name}" was invalid: "${hostname}"`);
+  if (cut === '') throw new KubeletError('Invalid', `hostname for pod ${goQuote(pod.metadata.name)} was invalid: ${goQuote(hostname)}`);
   return cut;
 }
 

@@ -33,7 +33,7 @@ export class SandboxMaker {
     try {
       // First the turn: done for all waiting pods at once, what follows would keep the first of them from starting.
       const slot = await run.takeSlot(this.#pacer);
-      const [handler, dns, placed] = await Promise.all([this.runtimeHandler(run), this.#dns(run.pod), run.placement(), this.#makeLogDirectory(run.pod)]);
+      const [handler, dns, placed] = await Promise.all([this.runtimeHandler(run), this.#dns(run.pod, { tell: true }), run.placement(), this.#makeLogDirectory(run.pod)]);
       const { placement, node } = { placement: placed, node: this.#deps.node() };
       const configOf = (attempt: number): SandboxConfig => sandboxConfig(run.pod, attempt, { settings: this.#deps.settings, node, placement, dns });
       const beganMs = clock.monotonicMs();
@@ -56,7 +56,7 @@ export class SandboxMaker {
   /** The configuration of the sandbox containers go into; built when the sandbox was there already. */
   async configOf(run: SyncRun): Promise<SandboxConfig> {
     if (run.sandboxConfig !== undefined) return run.sandboxConfig;
-    const [dns, placement] = await Promise.all([this.#dns(run.pod), run.placement()]);
+    const [dns, placement] = await Promise.all([this.#dns(run.pod, { tell: false }), run.placement()]);
     run.sandboxConfig = sandboxConfig(run.pod, run.sandbox?.attempt ?? 0, { settings: this.#deps.settings, node: this.#deps.node(), placement, dns });
     return run.sandboxConfig;
   }
@@ -66,10 +66,11 @@ export class SandboxMaker {
     return run.runtimeHandler;
   }
 
-  async #dns(pod: Pod): Promise<DnsConfig> {
+  /** What there is to say of it is said when a sandbox is made, not again with each container that goes into it. */
+  async #dns(pod: Pod, { tell }: { tell: boolean }): Promise<DnsConfig> {
     const { settings, events } = this.#deps;
     const { dns, remarks } = computePodDns(pod, { clusterDomain: settings.clusterDomain, clusterDns: settings.clusterDns, host: await this.#deps.hostDns(), hostIps: this.#deps.node().hostIps });
-    for (const { reason, message } of remarks) events.event(pod, 'Warning', reason, message);
+    if (tell) for (const { reason, message } of remarks) events.event(pod, 'Warning', reason, message);
     return dns;
   }
 

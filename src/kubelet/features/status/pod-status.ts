@@ -1,3 +1,4 @@
+import { orderPodIps } from '../../../api/pod-ips.ts';
 import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
@@ -119,7 +120,7 @@ function addAddresses(status: PodStatus, facts: PodStatusFacts): void {
   const own = facts.runtime.sandboxes.find((sandbox) => sandbox.ready)?.ips ?? [];
   const kept = (facts.previous?.podIPs ?? []).map((address) => address.ip);
   // A pod keeps showing its addresses after its sandbox stopped (upstream: kubelet.go SyncTerminatingPod).
-  const ips = isHostNetwork(facts.pod) ? (kept.length > 0 ? kept : facts.hostIps) : own.length > 0 ? own : kept;
+  const ips = isHostNetwork(facts.pod) ? (kept.length > 0 ? kept : facts.hostIps) : own.length > 0 ? orderPodIps(own, facts.hostIps) : kept;
   const [primary] = ips;
   if (primary === undefined) return;
   status.podIP = primary;
