@@ -36,6 +36,8 @@ async function smallDisk(sizeMib: number): Promise<{ path: string; fill: () => v
     },
     free: () => rmSync(ballast, { force: true }),
     remove: async () => {
+      // The agent's root directory stays a mount when it leaves.
+      await tryCommand(['umount', join(path, 'root')]);
       const { code, stderr } = await tryCommand(['umount', path]);
       if (code !== 0) await tryCommand(['umount', '-l', path]);
       rmSync(path, { recursive: true, force: true });
