@@ -35,8 +35,10 @@ export interface AllocationManagerOptions {
   runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
   /** What was told of the pod before, by this run of the agent or an earlier one. */
   toldConditions: (uid: PodUid) => readonly PodCondition[];
-  /** Something of the pod's resize changed: look at the pod again. */
+  /** What is told of the pod's resize changed. */
   onChange: (uid: PodUid) => void;
+  /** The pod was granted other resources than it has: give it those. */
+  onGranted: (uid: PodUid) => void;
 }
 
 /** Upstream's retries; here they are the safety net behind the events. */
@@ -200,7 +202,7 @@ export class AllocationManager {
       const { state } = withProgress({}, { reason: '', message: '', generation }, clock.nowMs());
       this.#settle(uid, state);
       recorder.event(desired, 'Normal', podEvents.resizeStarted, resizeMessage('started', desired, { generation }));
-      this.#options.onChange(uid);
+      this.#options.onGranted(uid);
       return true;
     }
     const reason = decision.kind === 'infeasible' ? 'Infeasible' : 'Deferred';
