@@ -1,5 +1,5 @@
 import type { LogFields, Logger } from '../../src/base/log.ts';
-import { errorMessage } from '../../src/base/errors.ts';
+import { errorMessage, KubeletError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import { composeKubelet, type Kubelet } from '../../src/kubelet/cmd/compose.ts';
@@ -170,7 +170,7 @@ export class SimulatedNode {
       cgroups: mortalPort('cgroups', this.cgroups, life, gate),
       dial: mortalPort('dial', this.network, life, gate),
       nodeLoad: () => undefined,
-      processes: { run: () => Promise.reject(new Error('no programs here')) },
+      processes: { run: (program) => Promise.reject(new KubeletError('NotFound', `${program} could not be started: ENOENT`)) },
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
       machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },

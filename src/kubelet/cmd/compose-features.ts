@@ -20,6 +20,7 @@ import { podUid, type PodUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
 import type { TokenSource } from '../ports/tokens.ts';
+import { composeNode, type NodeParts } from './compose-node.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-sources.ts';
@@ -39,13 +40,14 @@ export interface Links {
   runtimeClassRefusal: (uid: PodUid) => string | undefined;
 }
 
-/** What is known: of pods, objects, the runtime, and what happened. */
+/** What is known: of the node, pods, objects, the runtime, and what happened. */
 export interface Knowledge {
   store: PodStore;
   objects: ObjectStore;
   cache: RuntimeCache;
   board: ActivityBoard;
   recorder: EventRecorder;
+  node: NodeParts;
 }
 
 /** What acts on the node. */
@@ -68,13 +70,15 @@ export interface FeatureContext {
 
 const MICROSECONDS_PER_MS = 1000;
 
-export function composeKnowledge(world: World, records: Records): Knowledge {
+/** Throws `Invalid` when the node cannot be what the configuration asks for. */
+export function composeKnowledge(settings: ComposeSettings, world: World, records: Records): Knowledge {
   return {
     store: new PodStore(),
     objects: new ObjectStore(),
     cache: new RuntimeCache(world.clock),
     board: new ActivityBoard(world.clock),
     recorder: createEventRecorder(records.timeline, world.log),
+    node: composeNode(settings.config, world.machine, settings.node),
   };
 }
 
@@ -147,7 +151,7 @@ function hostIpOf(world: World): () => string {
 }
 
 function composeProbes({ world, knowledge, records, links }: FeatureContext): ProbeManager {
-  const { clock, random, log, runtime, dial } = world;
+  const { clock, random, log, runtime, dial, nodeLoad } = world;
   const { recorder } = knowledge;
   const probes: ProbeManager = new ProbeManager({
     clock,
@@ -156,6 +160,7 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
     recorder,
     runtime,
     dial,
+    nodeLoad,
     hostIp: hostIpOf(world),
     onUpdate: (update) => links.post({ kind: 'probe', ...update }),
     onSnapshotChange: (change) => save(change),
@@ -166,16 +171,16 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
 }
 
 function composeVolumes({ settings, world, knowledge }: FeatureContext): VolumeManager {
-  const { clock, random, log, files, guardedFiles, mounts, processes, machine } = world;
+  const { clock, random, log, files, guardedFiles, mounts, processes } = world;
   const { objects, recorder } = knowledge;
   const { rootDir } = settings;
-  const node = { name: machine.nodeName, labels: { 'kubernetes.io/hostname': machine.nodeName, 'kubernetes.io/os': 'linux' } };
+  const { name, labels = {} } = knowledge.node.object(undefined).metadata;
   return createVolumeManager({
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
     tokens: noTokens,
     standalone: true,
-    node: () => node,
-    nodeAllocatableMemoryBytes: () => machine.memoryBytes,
+    node: () => ({ name, labels }),
+    nodeAllocatableMemoryBytes: () => knowledge.node.allocatableMemoryBytes,
   });
 }
 
@@ -195,7 +200,7 @@ function composeCgroups({ settings, world, knowledge }: FeatureContext): Contain
       podPidsLimit: config.podPidsLimit,
       hugePageSizesBytes: machine.hugePageSizesBytes,
     },
-    rootLimits: { cpuShares: machine.cores * 1024, memoryBytes: machine.memoryBytes },
+    rootLimits: knowledge.node.podsCgroupLimits,
     activePods: () => knowledge.store.pods(),
   });
 }
@@ -229,6 +234,7 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
     objects,
     services: { services: () => objects.list('Service', '') },
     handlers: composeHandlers(objects, links),
+    allocatable: knowledge.node.allocatable,
     events: recorder,
     timeline: records.timeline,
     onChange: (uid) => links.refreshStatus(uid),

@@ -1,4 +1,7 @@
+import type { Node } from '../../api/core/node.ts';
 import type { Pod } from '../../api/core/pod.ts';
+import type { AdmissionDesk } from '../features/admission/admission-desk.ts';
+import { missingForUpdate } from '../features/admission/predicates.ts';
 import type { ContainerGc } from '../features/container-gc/container-gc.ts';
 import { ExplainStore } from '../features/explain/explain-store.ts';
 import { PodConfig } from '../features/pod-config/pod-config.ts';
@@ -17,6 +20,7 @@ import { StatusUpdater } from '../loop/status-updater.ts';
 import { SyncLoop } from '../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
 import type { Actors, FeatureContext, Links } from './compose-features.ts';
+import { composeAdmission } from './compose-admission.ts';
 import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
 import { composeContainerGc } from './compose-logs.ts';
 import { composeUserNamespaces } from './compose-user-namespaces.ts';
@@ -26,6 +30,7 @@ export interface LoopParts {
   podConfig: PodConfig;
   sources: Sources;
   workers: PodWorkers;
+  admission: AdmissionDesk;
   status: StatusUpdater;
   explain: ExplainStore;
   loop: SyncLoop;
@@ -68,16 +73,17 @@ export function composeLoop(context: LoopContext): LoopParts {
     if (kind === 'RuntimeClass') runtimeClasses.classChanged(name);
   });
   const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.objects });
-  const status = composeStatus(context, () => workers);
+  const admission = composeAdmission(context, () => workers);
+  const status = composeStatus(context, { workers: () => workers, admission });
   const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
   const gone = new Set<(pod: Pod) => void>();
   const tellGone = (pod: Pod): void => gone.forEach((listener) => listener(pod));
   const containerGc = composeContainerGc(context, { workers: () => workers, sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits() });
   const userNamespaces = composeUserNamespaces(context);
-  const syncer = composeSyncer(context, { status, explain, containerGc, userNamespaces, tellGone });
+  const syncer = composeSyncer(context, { admission, status, explain, containerGc, userNamespaces, tellGone });
   const workers: PodWorkers = new PodWorkers({ syncer, clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
   const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc, userNamespaces });
-  const loop: SyncLoop = composeSyncLoop(context, { workers, status, housekeeping });
+  const loop: SyncLoop = composeSyncLoop(context, { workers, admission, status, housekeeping });
   Object.assign(links, {
     post: (input) => loop.post(input),
     refreshStatus: (uid) => void status.refresh(uid),
@@ -92,14 +98,15 @@ export function composeLoop(context: LoopContext): LoopParts {
     gone.add(listener);
     return () => void gone.delete(listener);
   };
-  return { podConfig, sources, workers, status, explain, loop, containerGc, userNamespaces, onPodGone };
+  return { podConfig, sources, workers, admission, status, explain, loop, containerGc, userNamespaces, onPodGone };
 }
 
-function composeStatus({ world, records, knowledge, actors }: LoopContext, workers: () => PodWorkers): StatusUpdater {
+function composeStatus({ world, records, knowledge, actors }: LoopContext, { workers, admission }: { workers: () => PodWorkers; admission: AdmissionDesk }): StatusUpdater {
   const { store, cache } = knowledge;
   return new StatusUpdater({
     statuses: records.statuses,
     clock: world.clock,
+    verdict: (uid) => admission.verdictOn(uid),
     rules: restartRules,
     probes: actors.probes,
     failures: actors.podRuntime.startFailures,
@@ -136,9 +143,9 @@ function composeExplain({ records, knowledge, world, actors }: LoopContext, { wo
   });
 }
 
-function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'status' | 'explain' | 'containerGc' | 'userNamespaces'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
+function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
   const { world, records, knowledge, actors } = context;
-  const { status, explain, containerGc, userNamespaces, tellGone } = loop;
+  const { admission, status, explain, containerGc, userNamespaces, tellGone } = loop;
   return new KubeletPodSyncer({
     runtime: actors.podRuntime,
     cache: knowledge.cache,
@@ -150,6 +157,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'status' | 'e
       release: (uid) => userNamespaces.release(uid),
     },
     probes: actors.probes,
+    admission,
     status,
     explain,
     networkError: () => actors.monitor.networkError(),
@@ -158,6 +166,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'status' | 'e
       actors.podRuntime.forgetPod(uid);
       actors.images.forgetPod(uid);
       records.statuses.forget(uid);
+      admission.forget(uid);
       explain.forget(uid);
       if (pod !== undefined) tellGone(pod);
     },
@@ -187,16 +196,18 @@ function composeHousekeeping(context: LoopContext, { workers, podConfig, contain
       cgroups: (known) => actors.cgroups.cleanupOrphans(known),
       userNamespaces: (known) => userNamespaces.cleanupOrphans(known),
       statuses: (known) => records.statuses.forgetRestored(known),
+      admitted: (known) => records.admitted.forgetUnknown(known),
       timelines: (known) => records.timeline.retireUnknown(known),
     },
     log: world.log,
   });
 }
 
-function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts: { workers: PodWorkers; status: StatusUpdater; housekeeping: Housekeeping }): SyncLoop {
+function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts: { workers: PodWorkers; admission: AdmissionDesk; status: StatusUpdater; housekeeping: Housekeeping }): SyncLoop {
   const { clock, random, log } = world;
   const { store, cache } = knowledge;
-  const { workers, status, housekeeping } = parts;
+  const { workers, admission, status, housekeeping } = parts;
+  const node = (): Node => knowledge.node.object(actors.monitor.health);
   const handlers = createPodHandlers({
     store,
     workers,
@@ -204,6 +215,8 @@ function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts
     probes: actors.probes,
     runtimePods: () => cache.all(),
     unreadPods: () => cache.unread(),
+    admission: { adopt: (pods) => admission.adopt(pods), consider: (pod) => admission.consider(pod), missingFeatures: (before, after) => missingForUpdate(before, after, node()) },
+    recorder: knowledge.recorder,
     onPodsChanged: () => actors.cgroups.podsChanged(),
     cleanup: () => housekeeping.request(),
     requestCleanup: () => links.post({ kind: 'housekeeping' }),

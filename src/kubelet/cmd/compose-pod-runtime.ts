@@ -25,14 +25,14 @@ export function containerSettings(config: KubeletConfig, rootDir: string): Conta
 }
 
 /** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
-export function nodeFacts(world: World, health: RuntimeHealth | undefined): NodeFacts {
+export function nodeFacts(world: World, allocatable: ResourceList, health: RuntimeHealth | undefined): NodeFacts {
   const { machine, cgroups } = world;
   return {
     nodeName: machine.nodeName,
     hostIps: machine.addresses,
     memoryCapacityBytes: machine.memoryBytes,
     swapCapacityBytes: machine.swapBytes,
-    allocatable: { cpu: String(machine.cores), memory: String(machine.memoryBytes) },
+    allocatable,
     cgroupVersion: cgroups.version,
     swapControl: machine.swapBytes > 0,
     hugePageSizes: machine.hugePageSizes,
@@ -56,9 +56,9 @@ async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig |
 
 type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'onStarted'>;
 
-export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { health: () => RuntimeHealth | undefined }): PodRuntime {
+export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { allocatable: ResourceList; health: () => RuntimeHealth | undefined }): PodRuntime {
   const { config, rootDir } = settings;
-  const { health, ...features } = given;
+  const { health, allocatable, ...features } = given;
   return new PodRuntime({
     ...features,
     runtime: world.runtime,
@@ -68,7 +68,7 @@ export function composePodRuntime(settings: { config: KubeletConfig; rootDir: st
     random: world.random,
     log: world.log,
     settings: containerSettings(config, rootDir),
-    node: () => nodeFacts(world, health()),
+    node: () => nodeFacts(world, allocatable, health()),
     hostDns: () => hostDns(config, world),
     cores: world.machine.cores,
     maxContainerRestartPeriodMs: config.runtime.restartBackoffMaxMs,

@@ -1,4 +1,5 @@
 import { errorMessage } from '../../base/errors.ts';
+import { AdmittedRecord } from '../features/admission/admitted-record.ts';
 import { StateFile } from '../features/state/state-file.ts';
 import { Timeline } from '../features/explain/timeline.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
@@ -11,6 +12,7 @@ const PACE = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
   // What a kill -9 must not cost: readiness that was just said. A new container's verdicts come once, so they may be written almost at once.
   statuses: { coalesceMs: 100, spacingMs: 10_000, burst: 12 },
+  admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
   probes: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
 
@@ -18,6 +20,8 @@ const PACE = {
 export interface Records {
   timeline: Timeline;
   statuses: StatusManager;
+  /** Pods that were admitted, so that none is judged twice. */
+  admitted: AdmittedRecord;
   /** What the probes of an earlier run had found, as it was saved. */
   probes: unknown;
   /** Keeps a snapshot of the probes from now on; returns the function to call on each change. */
@@ -29,6 +33,8 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const isStatuses = (value: unknown): value is Record<string, PodStatus> => isObject(value) && Object.values(value).every(isObject);
 const isTimeline = (value: unknown): value is Record<string, TimelineEntry[]> => isObject(value) && Object.values(value).every(Array.isArray);
 
+const isUids = (value: unknown): value is string[] => Array.isArray(value) && value.every((uid) => typeof uid === 'string');
+
 /** Reads what an earlier run left; a file that is missing or corrupt is replaced by nothing, loudly. */
 export async function openRecords(rootDir: string, world: World): Promise<Records> {
   const { files, clock, log } = world;
@@ -36,7 +42,7 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   // A disk that refuses must not keep the agent from its pods: it goes on without memory, and says so at each file.
   await files.makeDirectory(folder, 0o700).catch((error: unknown) => log.error('the folder of the agent\'s state cannot be made; a restart would forget recent state', { folder, error: errorMessage(error) }));
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedStatuses, savedProbes] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), load('probes', isObject)]);
+  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), load('probes', isObject), load('admitted', isUids)]);
   const open: StateFile<unknown>[] = [];
   const keep = (name: keyof typeof PACE, snapshot: () => unknown): ((change?: { urgent: boolean }) => void) => {
     const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
@@ -49,9 +55,13 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const statuses = new StatusManager(clock, savedStatuses);
   const saveStatuses = keep('statuses', () => statuses.snapshot());
   statuses.onChange(() => saveStatuses());
+  const admitted = new AdmittedRecord(savedAdmitted);
+  const saveAdmitted = keep('admitted', () => admitted.snapshot());
+  admitted.onChange(() => saveAdmitted());
   return {
     timeline,
     statuses,
+    admitted,
     probes: savedProbes,
     keepProbes: (snapshot) => keep('probes', snapshot),
     flush: async () => {

@@ -13,6 +13,8 @@ import type { Problem } from '../features/server/local-api.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import { unsupportedFields } from '../model/parity/unsupported-fields.ts';
 import type { PodSource } from '../model/pod-update.ts';
+import type { AdmissionSettings } from './compose-admission.ts';
+import type { NodeSettings } from './compose-node.ts';
 import type { World } from './world.ts';
 
 export interface ComposeSettings {
@@ -24,6 +26,9 @@ export interface ComposeSettings {
   containerGc: GcPolicy;
   credentialProviders: readonly CredentialProvider[];
   credentialProviderBinDir: string;
+  /** What the flags say of the node; nothing unless given. */
+  node?: NodeSettings;
+  admission?: AdmissionSettings;
 }
 
 /** One source of pods, seen from outside. */

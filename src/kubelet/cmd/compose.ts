@@ -23,7 +23,7 @@ export function composeKubelet(settings: ComposeSettings, world: World, records:
     throw new Error('a feature acted before the agent was composed');
   };
   const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset };
-  const knowledge = composeKnowledge(world, records);
+  const knowledge = composeKnowledge(settings, world, records);
   const actors = composeActors({ settings, world, records, knowledge, links });
   const loop = composeLoop({ settings, world, records, knowledge, actors, links });
   const parts = { settings, world, records, ...knowledge, ...actors, ...loop };
@@ -69,6 +69,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['image collection', () => parts.imageGc.stop()],
     ['container collection', () => parts.containerGc.stop()],
     ['sync loop', () => loop.stop()],
+    ['admission', () => parts.admission.close()],
     ['pod workers', () => workers.stop()],
     ['probes', () => probes.stop()],
     ['volumes', () => volumes.stop()],

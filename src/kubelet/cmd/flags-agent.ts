@@ -46,6 +46,9 @@ export const agentFlags: readonly FlagSpec[] = [
     ['cli-socket', 'string', 'Unix socket for the commands pods, explain, logs and exec; only root may open it. Empty turns it off. By default kubelet.sock in --root-dir.', { completes: 'file' }],
     ['manifest-server-address', 'string', 'HOST:PORT of an HTTP server that accepts pod manifests. Empty keeps it off. Needs --manifest-server-token-file.'],
     ['manifest-server-token-file', 'string', 'File with the bearer token that requests to the manifest server must carry.', { completes: 'file' }],
+    ['admission-hooks-dir', 'string', 'Folder of programs that are asked, in the order of their names, whether a new pod may start: they admit, reject or hold it. See docs/admission.md.', { completes: 'folder' }],
+    ['admission-hook-timeout', 'duration', 'How long one of them may take.', { default: '10s' }],
+    ['admission-hook-failure-policy', 'string', 'What it means when one fails: hold keeps the pod waiting and asks again, ignore leaves the program out.', { default: 'hold', values: ['hold', 'ignore'] }],
   ]),
   ...inGroup('Other', [
     ['version', 'version', 'Print the version and exit. --version=raw prints all parts, --version=vX.Y.Z sets the version that is reported.', { default: 'false', values: ['true', 'false', 'raw'] }],

@@ -30,6 +30,10 @@ export interface AgentFlags {
   /** `HOST:PORT`; empty keeps the manifest server off. */
   readonly manifestServerAddress: string;
   readonly manifestServerTokenFile: string;
+  /** Empty means none. */
+  readonly admissionHooksDir: string;
+  readonly admissionHookTimeoutMs: number;
+  readonly admissionHookFailurePolicy: 'hold' | 'ignore';
   readonly minimumContainerTtlMs: number;
   readonly maxDeadContainersPerContainer: number;
   /** Negative means no limit. */
@@ -79,6 +83,8 @@ function otherErrors(flags: AgentFlags): ConfigError[] {
   const errors: ConfigError[] = [];
   if (!['', 'external'].includes(flags.cloudProvider)) errors.push({ flag: 'cloud-provider', message: `unknown cloud provider "${flags.cloudProvider}" (--cloud-provider); accepted are "" and "external"` });
   if (flags.exitOnLockContention && flags.lockFile === '') errors.push({ flag: 'exit-on-lock-contention', message: 'cannot exit on lock file contention: no lock file specified; --exit-on-lock-contention needs --lock-file' });
+  if (flags.admissionHooksDir !== '' && !flags.admissionHooksDir.startsWith('/')) errors.push({ flag: 'admission-hooks-dir', message: `--admission-hooks-dir "${flags.admissionHooksDir}" must be an absolute path` });
+  if (flags.admissionHookTimeoutMs <= 0) errors.push({ flag: 'admission-hook-timeout', message: '--admission-hook-timeout must be more than 0s' });
   if (flags.rootDir === '') errors.push({ flag: 'root-dir', message: 'invalid root directory ""; --root-dir needs a folder' });
   if (flags.manifestServerAddress !== '' && !/^(\[[0-9a-fA-F:.]+\]|[^:\s]*):\d{1,5}$/.test(flags.manifestServerAddress)) {
     errors.push({ flag: 'manifest-server-address', message: `--manifest-server-address "${flags.manifestServerAddress}" must be HOST:PORT` });
@@ -126,6 +132,9 @@ export function readAgentFlags({ values }: ParsedFlags, version: string): { read
     cliSocket: text('cli-socket', `${text('root-dir', '/var/lib/kubelet')}/kubelet.sock`),
     manifestServerAddress: text('manifest-server-address'),
     manifestServerTokenFile: text('manifest-server-token-file'),
+    admissionHooksDir: text('admission-hooks-dir'),
+    admissionHookTimeoutMs: ms('admission-hook-timeout', '10s'),
+    admissionHookFailurePolicy: text('admission-hook-failure-policy', 'hold') === 'ignore' ? 'ignore' : 'hold',
     minimumContainerTtlMs: ms('minimum-container-ttl-duration', '0s'),
     maxDeadContainersPerContainer: number('maximum-dead-containers-per-container', 1),
     maxDeadContainers: number('maximum-dead-containers', -1),

@@ -51,6 +51,8 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
     containerGc: { minAgeMs: flags.minimumContainerTtlMs, maxPerContainer: flags.maxDeadContainersPerContainer, maxTotal: flags.maxDeadContainers },
     credentialProviders: await credentialProviders(flags, world),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
+    node: { labels: flags.nodeLabels, externalCloudProvider: flags.cloudProvider === 'external', ignoreEviction: flags.allocatableIgnoresEviction },
+    admission: flags.admissionHooksDir === '' ? {} : { hooks: { folder: flags.admissionHooksDir, timeoutMs: flags.admissionHookTimeoutMs, onFailure: flags.admissionHookFailurePolicy } },
   };
   const records = await orRefuse(`the root directory ${flags.rootDir} cannot be used`, openRecords(flags.rootDir, world));
   const kubelet = composeKubelet(settings, world, records);

@@ -14,6 +14,8 @@ function harness() {
   const runtime: PodRuntimeStatus[] = [];
   const unread: Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>[] = [];
   const working = new Set<string>();
+  const adopted: string[][] = [];
+  const missing: string[] = [];
   const store = new PodStore();
   const handlers = createPodHandlers({
     store,
@@ -28,21 +30,24 @@ function harness() {
     unreadPods: () => unread,
     status: { refresh: (uid) => void calls.push(`status ${uid}`) },
     probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
+    admission: { adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)), consider: (subject) => void calls.push(`consider ${subject.metadata.uid}`), missingFeatures: () => missing },
+    recorder: { event: (subject, type, reason, message) => void calls.push(`${subject.metadata.uid} ${type} ${reason}: ${message}`) },
     onPodsChanged: () => void calls.push('changed'),
     cleanup: () => void calls.push('clean'),
     requestCleanup: () => void calls.push('ask to clean'),
     log: silentLogger,
   } as Parameters<typeof createPodHandlers>[0]);
-  return { calls, handlers, store, runtime, unread, working };
+  return { calls, handlers, store, runtime, unread, working, adopted, missing };
 }
 
 describe('what the loop does about its inputs', () => {
   it('takes new pods in by the time they were made, probes before the first status', () => {
-    const { handlers, calls, store } = harness();
+    const { handlers, calls, store, adopted } = harness();
     const younger = pod('b', { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' });
     const older = pod('a', { 'metadata.creationTimestamp': '2026-01-01T00:00:00Z' });
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [younger, older] });
-    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'probe b', 'start b', 'status b', 'changed']);
+    assert.deepEqual(calls, ['probe a', 'consider a', 'start a', 'status a', 'probe b', 'consider b', 'start b', 'status b', 'changed']);
+    assert.deepEqual(adopted, [['b', 'a']]);
     assert.equal(store.size, 2);
   });
 
@@ -54,7 +59,7 @@ describe('what the loop does about its inputs', () => {
     runs('wanted', 'a');
     store.set(pod('wanted', { 'metadata.name': 'a' }));
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'start a']);
+    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'consider a']);
   });
 
   it('ends a pod of the same name that could not be read yet too: it may run', () => {
@@ -62,7 +67,24 @@ describe('what the loop does about its inputs', () => {
     unread.push({ uid: podUid('old'), name: 'a', namespace: 'default' }, { uid: podUid('elsewhere'), name: 'a', namespace: 'other' }, { uid: podUid('wanted'), name: 'a', namespace: 'default' }, { uid: podUid('a'), name: 'a', namespace: 'default' });
     store.set(pod('wanted', { 'metadata.name': 'a' }));
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'start a']);
+    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'consider a']);
+  });
+
+  it('judges a pod that is still being stopped under its uid when it begins anew, and not before', () => {
+    const { handlers, calls, working } = harness();
+    working.add('a');
+    handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
+    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
+  });
+
+  it('tells of an update that needs what the node does not declare, and goes on', () => {
+    const { handlers, calls, store, missing } = harness();
+    missing.push('X', 'Y');
+    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [pod('new')] });
+    assert.deepEqual(calls, ['update new', 'changed']);
+    store.set(pod('a'));
+    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [pod('a')] });
+    assert.deepEqual(calls.slice(2), ['a Warning FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: X, Y', 'update a', 'changed']);
   });
 
   it('updates, removes and reconciles', () => {

@@ -1,5 +1,6 @@
 import type { Logger } from '../../base/log.ts';
 import { isMirrorPod, podKey } from '../../api/pod.ts';
+import { podEvents } from '../../api/reasons.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
@@ -8,6 +9,7 @@ import type { PodLifecycleEvent } from '../model/pod-lifecycle-event.ts';
 import type { ProbeType, ProbeVerdict } from '../model/probe-result.ts';
 import type { PodUpdate } from '../model/pod-update.ts';
 import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { EventRecorder } from '../ports/recorder.ts';
 import type { StatusUpdater } from './status-updater.ts';
 import type { SyncHandlers } from './sync-loop.ts';
 
@@ -19,6 +21,14 @@ export interface PodHandlersParts {
   unreadPods: () => Iterable<Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>>;
   status: Pick<StatusUpdater, 'refresh'>;
   probes: { addPod(pod: Pod): void };
+  admission: {
+    /** Lets in what needs no decision, before anything else is judged. */
+    adopt(pods: readonly Pod[]): void;
+    consider(pod: Pod): unknown;
+    /** Features an update needs and the node does not declare. */
+    missingFeatures(before: Pod, after: Pod): readonly string[];
+  };
+  recorder: EventRecorder;
   /** The set of pods or their requests changed. */
   onPodsChanged: () => void;
   cleanup: () => void;
@@ -41,10 +51,11 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
 
   return {
     podAdditions(update: PodUpdate): void {
+      for (const pod of update.pods) store.set(pod);
+      parts.admission.adopt(update.pods.filter((pod) => !isMirrorPod(pod)));
       // Oldest first, so that pods of one moment are taken in the order they were made (upstream: sort by creation time).
       for (const pod of update.pods.toSorted(byCreation)) {
         log.info('SyncLoop ADD', { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
-        store.set(pod);
         if (isMirrorPod(pod)) wakeStaticOf(pod);
         else begin(parts, pod);
       }
@@ -53,6 +64,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     podUpdates(update: PodUpdate): void {
       for (const pod of update.pods) {
         log.info(`SyncLoop ${update.op}`, { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
+        tellMissingFeatures(parts, pod);
         store.set(pod);
         if (isMirrorPod(pod)) wakeStaticOf(pod);
         else workers.update(pod, false);
@@ -95,6 +107,8 @@ function begin(parts: PodHandlersParts, pod: Pod): void {
   endPredecessors(parts, pod);
   // Before the first status: a container that this agent found running brings its verdicts along.
   parts.probes.addPod(pod);
+  // One that is still being stopped under the same uid is judged when it begins anew.
+  if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined) parts.admission.consider(pod);
   parts.workers.update(pod, true);
   parts.status.refresh(podUid(pod.metadata.uid));
 }
@@ -108,6 +122,13 @@ function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
     other.name === pod.metadata.name && other.namespace === pod.metadata.namespace && other.uid !== pod.metadata.uid && parts.store.byUid(other.uid) === undefined;
   for (const runtime of parts.runtimePods()) if (isPredecessor(runtime)) parts.workers.killOrphan(runtime, ORPHAN_GRACE_MS);
   for (const unread of parts.unreadPods()) if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
+}
+
+/** Upstream: HandlePodUpdates tells, and goes on. */
+function tellMissingFeatures({ store, admission, recorder }: PodHandlersParts, pod: Pod): void {
+  const before = store.byUid(podUid(pod.metadata.uid));
+  const missing = before === undefined ? [] : admission.missingFeatures(before, pod);
+  if (missing.length > 0) recorder.event(pod, 'Warning', podEvents.failedNodeDeclaredFeaturesCheck, `Pod requires node features that are not available: ${missing.join(', ')}`);
 }
 
 function byCreation(left: Pod, right: Pod): number {

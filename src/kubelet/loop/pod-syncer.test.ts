@@ -5,6 +5,7 @@ import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
 import type { PodPhase } from '../../api/core/pod-status.ts';
+import type { Standing } from '../features/admission/standing.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
 import type { KillFailure } from '../features/pod-runtime/kill-pod.ts';
 import type { SyncOutcome } from '../features/pod-runtime/sync-run.ts';
@@ -33,6 +34,7 @@ function harness() {
     deadlineInMs: undefined as number | undefined,
     failures: [] as readonly Failure[],
     existed: true,
+    standing: { kind: 'admitted' } as Standing,
     cached: emptyPodRuntimeStatus(identity, 0),
   };
   const syncer = new KubeletPodSyncer({
@@ -48,6 +50,7 @@ function harness() {
     probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
     status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), deadlineInMs: () => world.deadlineInMs },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
+    admission: { consider: () => world.standing, withdraw: () => void calls.push('withdraw'), podStopped: () => void calls.push('stopped') },
     networkError: () => world.networkError,
     collect: async () => void calls.push('collect'),
     forget: () => void calls.push('forget'),
@@ -112,6 +115,18 @@ describe('a pass over a pod', () => {
     assert.equal((await sync()).terminal, true);
   });
 
+  it('starts nothing of a pod that admission holds, and says who holds it, why, since when and until when', async () => {
+    const { sync, calls, world } = harness();
+    world.standing = { kind: 'held', by: 'driver', why: 'no driver yet', sinceMs: 5, nextTryAtMs: 9 };
+    world.deadlineInMs = 700;
+    assert.deepEqual(await sync(), { terminal: false, retryInMs: 700 });
+    assert.deepEqual(calls, []);
+    assert.deepEqual(world.failures, [{ step: 'be admitted to the node by driver', reason: 'no driver yet', message: 'held by driver', sinceMs: 5, retryAtMs: 9 }]);
+    world.standing = { kind: 'admitted' };
+    await sync();
+    assert.deepEqual([calls, world.failures], [['sync'], []]);
+  });
+
   it('holds back pods that need the network until it is ready, and forgets that then', async () => {
     const { sync, calls, world } = harness();
     world.networkError = 'cni config uninitialized';
@@ -173,7 +188,7 @@ describe('stopping a pod', () => {
   it('stops its containers with the grace, its probes after them', async () => {
     const { terminate, calls } = harness();
     await terminate();
-    assert.deepEqual(calls, ['stop liveness', 'kill 5000', 'remove probes']);
+    assert.deepEqual(calls, ['withdraw', 'stop liveness', 'kill 5000', 'remove probes']);
   });
 
   it('leaves the grace of a completed pod to its spec', async () => {
@@ -185,7 +200,7 @@ describe('stopping a pod', () => {
   it('removes what an orphan leaves before it is forgotten', async () => {
     const { terminate, calls } = harness();
     await terminate('orphan', 'orphaned');
-    assert.deepEqual(calls, ['stop liveness', 'kill 5000', 'remove probes', 'collect']);
+    assert.deepEqual(calls, ['withdraw', 'stop liveness', 'kill 5000', 'remove probes', 'collect']);
   });
 
   it('is not done while a kill failed, was interrupted, or something still runs', async () => {

@@ -6,6 +6,7 @@ import { podEvents, podReasons, waitingReasons } from '../../api/reasons.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
+import type { Standing } from '../features/admission/standing.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
 import type { KillOutcome, KillPodRequest } from '../features/pod-runtime/kill-pod.ts';
 import type { PodPlacement } from '../features/pod-runtime/node-facts.ts';
@@ -35,6 +36,12 @@ export interface PodSyncerParts {
   cgroups: { ensurePodCgroup(pod: Pod): Promise<{ cgroupParent: string; existed: boolean }>; removePodCgroup(uid: PodUid): Promise<void> };
   userNamespaces: { ensure(pod: Pod): Promise<NamespaceOptions['userns']>; release(uid: PodUid): Promise<void> };
   probes: { stopLivenessAndStartup(uid: PodUid): void; removePod(uid: PodUid): void };
+  admission: {
+    /** Where the pod stands; judges one that was never judged. */
+    consider(pod: Pod): Standing;
+    withdraw(uid: PodUid): void;
+    podStopped(uid: PodUid): void;
+  };
   status: Pick<StatusUpdater, 'refresh' | 'deadlineInMs'>;
   explain: { setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: readonly { container: string; untilMs: number; why: string }[] }): void };
   /** Why pods that are not on the host's network must wait; undefined when the network is ready. */
@@ -69,9 +76,11 @@ export class KubeletPodSyncer implements PodSyncer {
     const uid = podUid(pod.metadata.uid);
     if (!cache.isRead(uid)) throw new KubeletError('Unavailable', 'the runtime has not told yet what runs of this pod', { op: 'read pod' });
     if (!cache.isSure(uid)) await this.#parts.readRuntime(uid);
+    const standing = this.#parts.admission.consider(pod);
     const before = status.refresh(uid);
     if (before?.reason === podReasons.deadlineExceeded) recorder.event(pod, 'Normal', podEvents.deadlineExceeded, before.message ?? '');
     if (isTerminal(before)) return { terminal: true };
+    if (standing.kind === 'held') return this.#waitForAdmission(pod, standing);
     const problem = isHostNetwork(pod) ? undefined : networkError();
     if (problem !== undefined) return this.#waitForNetwork(pod, problem);
     const actual = cache.getOrEmpty(nameOf(pod));
@@ -106,6 +115,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const pod = subject.kind === 'pod' ? subject.pod : undefined;
     const identity = subject.kind === 'pod' ? nameOf(subject.pod) : subject.runtime;
     const { uid } = identity;
+    this.#parts.admission.withdraw(uid);
     probes.stopLivenessAndStartup(uid);
     this.#parts.volumes.podEnds(uid);
     status.refresh(uid);
@@ -160,6 +170,13 @@ export class KubeletPodSyncer implements PodSyncer {
     if (existed || isFirstPass) return;
     log.warn('the cgroup of a running pod was gone; stopping the pod, it is started again', { pod: podKey(pod) });
     await runtime.killPod({ pod, status: actual, signal });
+  }
+
+  /** The desk wakes the pod when it is decided. */
+  #waitForAdmission(pod: Pod, { by, why, sinceMs, nextTryAtMs }: Standing & { kind: 'held' }): SyncResult {
+    const failure: Failure = { step: `be admitted to the node by ${by}`, reason: why, message: `held by ${by}`, sinceMs, ...(nextTryAtMs === undefined ? {} : { retryAtMs: nextTryAtMs }) };
+    this.#parts.explain.setOutcome(podUid(pod.metadata.uid), { failures: [failure], waits: [] });
+    return { terminal: false, retryInMs: this.#parts.status.deadlineInMs(pod) };
   }
 
   #waitForNetwork(pod: Pod, problem: string): SyncResult {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import type { PodVerdict } from '../features/admission/standing.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
 import type { WorkerState } from '../features/pod-workers/worker-state.ts';
 import { podUid } from '../model/ids.ts';
@@ -14,7 +15,7 @@ const identity = { uid, name: 'web', namespace: 'default' };
 function harness(changes: Changes = {}) {
   const clock = new FakeClock();
   const pod = buildPod(changes);
-  const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true };
+  const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true, verdict: undefined as PodVerdict | undefined };
   const statuses = new StatusManager(clock);
   const updater = new StatusUpdater({
     statuses,
@@ -23,6 +24,7 @@ function harness(changes: Changes = {}) {
     runtimeStatus: () => world.runtime,
     isRead: () => true,
     pod: () => (world.isKnown ? pod : undefined),
+    verdict: () => world.verdict,
     rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => false, isGivenUp: () => false },
     probes: { get: () => undefined },
     failures: { get: () => undefined },
@@ -63,6 +65,34 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
+  it('says of a pod that was turned away nothing but why', () => {
+    const { updater, world, clock } = harness();
+    world.verdict = { kind: 'rejected', reason: 'NodeAffinity', message: 'Pod was rejected: no' };
+    assert.deepEqual(updater.refresh(uid), { phase: 'Failed', qosClass: 'BestEffort', reason: 'NodeAffinity', message: 'Pod was rejected: no', startTime: new Date(clock.nowMs()).toISOString().replace('.000', ''), conditions: [] });
+  });
+
+  it('says who holds a pod, and nothing of it afterwards', () => {
+    const { updater, world } = harness();
+    world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by x: y' };
+    const held = updater.refresh(uid);
+    assert.deepEqual([held?.phase, held?.reason, held?.message], ['Pending', 'AdmissionHeld', 'held by x: y']);
+    world.verdict = undefined;
+    const free = updater.refresh(uid);
+    assert.deepEqual([free?.phase, free?.reason, free?.message], ['Pending', undefined, undefined]);
+  });
+
+  it('says that a pod was stopped to make room, with the condition for it', () => {
+    const { updater, world, contain } = harness();
+    world.runtime = contain('running');
+    assert.equal(updater.refresh(uid)?.phase, 'Running');
+    world.verdict = { kind: 'preempted', reason: 'Preempting', message: 'm', condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'c' } };
+    const status = updater.refresh(uid);
+    assert.deepEqual([status?.phase, status?.reason, status?.message], ['Failed', 'Preempting', 'm']);
+    world.verdict = undefined;
+    const after = updater.refresh(uid);
+    assert.deepEqual([after?.reason, after?.conditions?.filter(({ type }) => type === 'DisruptionTarget').map(({ reason }) => reason)], ['Preempting', ['TerminationByKubelet']]);
+  });
+
   it('tells how long is left until the deadline, and nothing without one', async () => {
     const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
     const pod = buildPod({ 'spec.activeDeadlineSeconds': 30 });
@@ -99,6 +129,7 @@ function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRea
     runtimeStatus: () => emptyPodRuntimeStatus({ uid: found, name: 'web', namespace: 'default' }, 0),
     isRead,
     pod: () => pod,
+    verdict: () => undefined,
     rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => true, isGivenUp: () => false },
     probes: { get: () => undefined },
     failures: { get: () => undefined },

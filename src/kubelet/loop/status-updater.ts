@@ -3,6 +3,8 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import { annotations } from '../../api/annotations.ts';
 import { podReasons } from '../../api/reasons.ts';
+import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
+import type { PodVerdict } from '../features/admission/standing.ts';
 import { generatePodStatus } from '../features/status/pod-status.ts';
 import type { ProbeVerdicts, RestartRules, StartFailures } from '../features/status/interfaces.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
@@ -19,6 +21,8 @@ export interface StatusUpdaterParts {
   isRead: (uid: PodUid) => boolean;
   /** Pods that still have a worker or a source; undefined for others. */
   pod: (uid: PodUid) => Pod | undefined;
+  /** What admission says of the pod: turned away, held, stopped to make room. */
+  verdict: (uid: PodUid) => PodVerdict | undefined;
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
@@ -50,22 +54,25 @@ export class StatusUpdater {
   compute(pod: Pod): PodStatus {
     const { statuses, worker, rules, probes, failures, runtimeName, hostIps } = this.#parts;
     const uid = podUid(pod.metadata.uid);
+    const verdict = this.#parts.verdict(uid);
+    if (verdict?.kind === 'rejected') return rejectedStatus(pod, verdict);
     const phase = worker(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
     const isTerminal = phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
     const previous = statuses.get(uid);
-    return generatePodStatus({
+    const status = generatePodStatus({
       pod,
       runtime,
       previous,
       isTerminal,
-      override: this.#deadline(pod, previous),
+      override: verdict?.kind === 'preempted' ? { phase: 'Failed', reason: verdict.reason, message: verdict.message } : this.#deadline(pod, previous),
       rules,
       probes,
       failures,
       runtimeName: runtimeName(),
       hostIps,
     });
+    return withVerdict(status, verdict);
   }
 
   /** Milliseconds until the pod's active deadline; undefined without one. */

@@ -29,6 +29,8 @@ function harness(steps: readonly AdmissionStep[] = []) {
     hasRun: ({ metadata }) => world.ran.has(metadata.uid),
     hasEnded: ({ metadata }) => world.ended.has(metadata.uid),
     record: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid), forget: (uid) => void admitted.delete(uid), forgetUnknown: () => undefined },
+    granted: (pod) => pod,
+    onAdmitted: () => undefined,
     stop: (uid) => void log.push(`stop ${uid}`),
     hasStopped: (uid) => !world.running.has(uid),
     onChange: (uid) => void log.push(`changed ${uid}`),

@@ -28,6 +28,10 @@ export interface AdmissionDeskParts {
   hasEnded: (pod: Pod) => boolean;
   /** What is remembered across restarts of the agent: pods that were admitted and may not have begun to run yet. */
   record: { has(uid: PodUid): boolean; add(uid: PodUid): void; forget(uid: PodUid): void; forgetUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void };
+  /** The pod with the resources it was granted; another one than is given only where its source wants others by now. */
+  granted: (pod: Pod) => Pod;
+  /** The pod has its place from now on, or had it before this agent came. */
+  onAdmitted: (pod: Pod) => void;
   /** Stops a pod for good to make room. */
   stop: (uid: PodUid) => void;
   /** Nothing of the pod runs any more. */
@@ -104,7 +108,7 @@ export class AdmissionDesk {
 
   /** Why a pod with these resources would not fit beside the others; for a change of resources of one that runs. */
   misfit(pod: Pod): Rejection | undefined {
-    const verdict = this.#judge(pod);
+    const verdict = this.#judge(pod, 'resized');
     if (verdict.kind === 'admit') return undefined;
     const { reason, message } = verdict.kind === 'preempt' ? verdict.shortage : verdict;
     return { reason, message };
@@ -150,6 +154,7 @@ export class AdmissionDesk {
     if (this.#cases.has(uid)) return true;
     if (!record.has(uid) && !hasRun(pod) && !hasEnded(pod)) return false;
     this.#cases.set(uid, { kind: 'admitted' });
+    if (!hasEnded(pod)) this.#parts.onAdmitted(pod);
     return true;
   }
 
@@ -212,9 +217,12 @@ export class AdmissionDesk {
   #settle(uid: PodUid, own: Case & { kind: 'admitted' | 'rejected' }): void {
     const { record, recorder, log } = this.#parts;
     this.#cases.set(uid, own);
-    if (own.kind === 'admitted') return record.add(uid);
     const pod = this.#parts.pod(uid);
     if (pod === undefined) return;
+    if (own.kind === 'admitted') {
+      record.add(uid);
+      return this.#parts.onAdmitted(pod);
+    }
     log.info('Pod admission denied', { pod: podKey(pod), podUid: uid, reason: own.reason, message: own.message });
     recorder.event(pod, 'Warning', own.reason, own.message);
   }
@@ -259,13 +267,13 @@ export class AdmissionDesk {
   }
 
   /** Who is being stopped to make room has no place any more, who waits for that room has one. */
-  #judge(pod: Pod): ChainVerdict {
-    const { judge, node, livePods } = this.#parts;
+  #judge(pod: Pod, as: 'new' | 'resized' = 'new'): ChainVerdict {
+    const { judge, node, livePods, granted } = this.#parts;
     const others = livePods().filter((other) => {
       const kind = this.#cases.get(podUid(other.metadata.uid))?.kind;
       return other.metadata.uid !== pod.metadata.uid && (kind === 'admitted' || kind === 'making-room') && !this.#preempted.has(podUid(other.metadata.uid));
     });
-    return judge({ pod, node: node(), others });
+    return judge({ pod: as === 'new' ? granted(pod) : pod, node: node(), others });
   }
 
   #end(own: Case): void {

@@ -1,5 +1,7 @@
 import { nodeLabels } from '../../../api/annotations.ts';
-import { isStaticPod } from '../../../api/pod.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isRestartableInit, isStaticPod } from '../../../api/pod.ts';
 import { outOfReason, podReasons } from '../../../api/reasons.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
 import { hasPortConflict } from './host-ports.ts';
@@ -57,8 +59,19 @@ export const checkDeclaredFeatures: AdmissionCheck = ({ pod, node }) => {
   return { reason: podReasons.podFeatureUnsupported, message: `Pod requires node features that are not available: ${missing.join(', ')}` };
 };
 
+/** What an update of a pod needs that the node does not declare (upstream: InferForPodUpdate). */
+export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] {
+  const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
+  const initContainers = (pod: Pod) => (pod.spec.initContainers ?? []).filter((container) => !isRestartableInit(container)).map(({ name, resources }) => ({ name, resources }));
+  const needed = [
+    ...(same(before.spec.resources, after.spec.resources) ? [] : ['InPlacePodLevelResourcesVerticalScaling']),
+    ...(same(initContainers(before), initContainers(after)) ? [] : ['InPlacePodVerticalScalingInitContainers']),
+  ];
+  return needed.filter((name) => !(node.status?.declaredFeatures ?? []).includes(name));
+}
+
 /** By name. What only updates of a pod need is not asked at its admission. */
-function requiredFeatures({ spec }: AdmissionQuestion['pod']): string[] {
+function requiredFeatures({ spec }: Pod): string[] {
   const restartsAll = [...spec.containers, ...(spec.initContainers ?? [])].some(({ restartPolicyRules = [] }) => restartPolicyRules.some((rule) => rule.action === 'RestartAllContainers'));
   const ownUsersOnHostNetwork = spec.hostNetwork === true && spec.hostUsers === false;
   return [...(restartsAll ? ['RestartAllContainersOnContainerExits'] : []), ...(ownUsersOnHostNetwork ? ['UserNamespacesHostNetworkSupport'] : [])];

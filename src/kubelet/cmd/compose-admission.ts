@@ -1,0 +1,107 @@
+import type { Pod } from '../../api/core/pod.ts';
+import { isStaticPod } from '../../api/pod.ts';
+import { judgeAdmission, type ChainOptions } from '../features/admission/admission-chain.ts';
+import { AdmissionDesk } from '../features/admission/admission-desk.ts';
+import type { AdmissionStep } from '../features/admission/admission-step.ts';
+import { createHookStep } from '../features/admission/hook-folder.ts';
+import { tellsOfRejection } from '../features/admission/standing.ts';
+import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
+import { podUid, type PodUid } from '../model/ids.ts';
+import { checkAppArmor } from '../model/security-checks.ts';
+import { checkSysctls, sysctlAllowList } from '../model/sysctls.ts';
+import type { Actors, FeatureContext } from './compose-features.ts';
+
+/** The operator's own conditions for starting pods. */
+export interface AdmissionSettings {
+  /** Of an embedder, in the order they are asked. */
+  steps?: readonly AdmissionStep[];
+  /** A folder of programs, asked after them. */
+  hooks?: { folder: string; timeoutMs: number; onFailure: 'hold' | 'ignore' };
+}
+
+type Workers = Pick<PodWorkers, 'stateOf' | 'kill'>;
+
+/** What admission needs of the resources that were granted to pods; without it each pod has what it asks for. */
+export interface Grants {
+  granted: (pod: Pod) => Pod;
+  onAdmitted: (pod: Pod) => void;
+}
+
+export function composeAdmission(context: FeatureContext & { actors: Actors; grants?: Grants }, workers: () => Workers): AdmissionDesk {
+  const { world, records, knowledge, actors, links, grants } = context;
+  const { store, cache, recorder, node } = knowledge;
+  const options = chainOptions(context);
+  const granted = grants?.granted ?? ((pod: Pod): Pod => pod);
+  return new AdmissionDesk({
+    judge: (question) => judgeAdmission(question, options),
+    steps: stepsOf(context),
+    node: () => node.object(actors.monitor.health),
+    livePods: () => store.pods().filter((pod) => isLive(context, workers(), pod)).map(granted),
+    pod: (uid) => store.byUid(uid),
+    hasRun: ({ metadata }) => {
+      const status = cache.get(podUid(metadata.uid));
+      return !cache.isRead(podUid(metadata.uid)) || (status !== undefined && status.containers.length + status.sandboxes.length > 0);
+    },
+    hasEnded: (pod) => hasEnded(context, pod),
+    granted,
+    onAdmitted: (pod) => grants?.onAdmitted(pod),
+    record: records.admitted,
+    stop: (uid) => workers().kill(uid, { cause: 'evicted' }),
+    hasStopped: (uid) => hasStopped(workers(), uid),
+    onChange: (uid) => {
+      links.refreshStatus(uid);
+      links.post({ kind: 'sync', uids: [uid] });
+    },
+    recorder,
+    clock: world.clock,
+    log: world.log,
+  });
+}
+
+function chainOptions({ settings, world }: FeatureContext): ChainOptions {
+  const sysctls = sysctlAllowList(settings.config.runtime.allowedUnsafeSysctls, world.machine.kernelVersion);
+  return {
+    checks: {
+      sysctls: ({ pod }) => checkSysctls(pod, sysctls),
+      // Upstream asks only about pods that are still to start.
+      appArmor: ({ pod }) => checkAppArmor(pod, world.machine),
+    },
+    // The connection to an API server is not there yet.
+    standalone: true,
+    taintComparisons: settings.config.gates.enabled('TaintTolerationComparisonOperators'),
+  };
+}
+
+function stepsOf({ settings, world }: FeatureContext): AdmissionStep[] {
+  const { steps = [], hooks } = settings.admission ?? {};
+  return hooks === undefined ? [...steps] : [...steps, createHookStep({ ...hooks, files: world.guardedFiles, processes: world.processes, clock: world.clock })];
+}
+
+function hasStopped(workers: Workers, uid: PodUid): boolean {
+  const phase = workers.stateOf(uid)?.phase;
+  return phase === undefined || phase === 'terminated' || phase === 'finished';
+}
+
+const isTerminal = (phase: string | undefined): boolean => phase === 'Failed' || phase === 'Succeeded';
+
+/** Upstream: filterOutInactivePods. A pod that is over still has its place while it is being stopped. */
+function isLive({ records }: FeatureContext, workers: Workers, pod: Pod): boolean {
+  const uid = podUid(pod.metadata.uid);
+  const phase = workers.stateOf(uid)?.phase;
+  if (phase === 'terminated' || phase === 'finished') return false;
+  return phase === 'terminating' || !isTerminal(records.statuses.get(uid)?.phase ?? pod.status?.phase);
+}
+
+/**
+ * Whether an earlier run of the agent, or the API server, has said that the pod is over. A static pod that was turned away is judged anew by
+ * the next run of the agent, as upstream does, for what kept it out may be what the agent was started anew for.
+ */
+function hasEnded({ records }: FeatureContext, pod: Pod): boolean {
+  const uid = podUid(pod.metadata.uid);
+  const known = records.statuses.get(uid);
+  if (isStaticPod(pod) && tellsOfRejection(known)) {
+    records.statuses.forget(uid);
+    return false;
+  }
+  return isTerminal(pod.status?.phase) || isTerminal(known?.phase);
+}
