@@ -1,4 +1,3 @@
-import type { Pod } from '../../../api/core/pod.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -17,6 +16,7 @@ import { HostPathPlugin } from './host-path.ts';
 import { HugePages } from './huge-pages.ts';
 import { LocalVolumePlugin } from './local-volume.ts';
 import { NfsPlugin } from './nfs.ts';
+import { ImageVolumePlugin } from './image-volume.ts';
 import type { NodeIdentity } from './node-affinity.ts';
 import { ConfigMapPlugin, SecretPlugin } from './object-volumes.ts';
 import { PodFolders } from './pod-folders.ts';
@@ -25,7 +25,7 @@ import { ServiceAccountTokens } from './service-account-tokens.ts';
 import { StagingArea } from './staging-area.ts';
 import { Tmpfs } from './tmpfs.ts';
 import { VolumeManager } from './volume-manager.ts';
-import { belongsToGroup, giveToGroup } from './volume-ownership.ts';
+import { applyFsGroup } from './volume-ownership.ts';
 
 export interface VolumeManagerPorts {
   /** `--root-dir`. */
@@ -61,7 +61,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     makeDirectory: (path, mode) => files.makeDirectory(path, mode),
     plugins: [...ownPlugins(ports), ...(ports.morePlugins ?? [])],
     staging: new StagingArea(ports),
-    applyFsGroup: (pod, path) => applyFsGroup(ports.guardedFiles, pod, path),
+    applyFsGroup: (pod, path) => applyFsGroup({ files: ports.guardedFiles, clock, log, recorder }, pod, path),
     objects,
     standalone,
     node,
@@ -87,14 +87,6 @@ function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
     new DownwardApiPlugin(shared),
     new LocalVolumePlugin({ rootDir, files, guardedFiles, mounts, recorder, disks }),
     new NfsPlugin({ files, mounts }),
+    new ImageVolumePlugin(),
   ];
-}
-
-/** Upstream: volume_linux.go. With OnRootMismatch what already belongs to the group is left as it is. */
-async function applyFsGroup(files: HostFiles, pod: Pod, path: string): Promise<void> {
-  const { fsGroup: gid, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
-  if (gid === undefined) return;
-  const group = { gid, readOnly: false };
-  if (fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(files, path, group))) return;
-  await giveToGroup(files, path, group);
 }
