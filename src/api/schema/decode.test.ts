@@ -52,6 +52,11 @@ test('each wrong value is named with its path, what was found and what is accept
   );
 });
 
+test('a null in a list of numbers is no 0', () => {
+  const { errors } = decode(PodSchema, { spec: { containers: [], securityContext: { supplementalGroups: [5, null], runAsUser: null } } });
+  assert.equal(formatStrictErrors(errors), 'strict decoding error: spec.securityContext.supplementalGroups[1]: expected a whole number, found null');
+});
+
 test('unknown fields are errors in strict mode, in upstream words with a guess at what was meant', () => {
   const { errors } = decode(PodSchema, { spec: { containers: [{ name: 'a', imagePullpolicy: 'Never', zzzzzz: 1 }] } });
   assert.equal(formatStrictErrors(errors), 'strict decoding error: unknown field "spec.containers[0].imagePullpolicy"; did you mean "imagePullPolicy"?, unknown field "spec.containers[0].zzzzzz"');

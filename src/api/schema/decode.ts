@@ -79,6 +79,8 @@ class Decoder {
 
   run(schema: Schema, input: unknown): unknown {
     if (this.#path.length - this.#base > this.#maxDepth) return this.#fail('tooDeep', `nested deeper than ${this.#maxDepth} levels`, schema);
+    // A null in a list of numbers would be read as 0, as upstream does: among groups, that is root's.
+    if (input === null && schema.kind === 'number' && typeof this.#path.at(-1) === 'number') return this.#wrongType(schema, input);
     if (input === null || input === undefined) return emptyValue(schema);
     switch (schema.kind) {
       case 'string':
