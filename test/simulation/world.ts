@@ -10,6 +10,7 @@ import { applyDefaults } from '../../src/kubelet/model/config/defaults.ts';
 import { computeFeatureGates } from '../../src/kubelet/model/config/feature-gates.ts';
 import { toKubeletConfig, type KubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
 import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
+import { FakeCsiDrivers } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
 import { FakeHostFiles } from '../../src/kubelet/ports/testing/fake-host-files.ts';
 import { FakeLogFiles } from '../../src/kubelet/ports/testing/fake-log-files.ts';
 import { FakeMounts } from '../../src/kubelet/ports/testing/fake-mounts.ts';
@@ -171,6 +172,8 @@ export class SimulatedNode {
       dial: mortalPort('dial', this.network, life, gate),
       nodeLoad: () => undefined,
       processes: { run: (program) => Promise.reject(new KubeletError('NotFound', `${program} could not be started: ENOENT`)) },
+      csiDrivers: new FakeCsiDrivers(),
+      pluginDial: { dial: (path) => Promise.reject(new KubeletError('Timeout', `nobody listens at ${path}`)) },
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
       machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },

@@ -8,6 +8,8 @@ import { createCriClient, type CriClient } from '../../cri/cri-client.ts';
 import { containerdEventSource, criEventSource } from '../adapters/cri-events.ts';
 import { CriImages } from '../adapters/cri-images.ts';
 import { CriRuntime } from '../adapters/cri-runtime.ts';
+import { createCsiDrivers } from '../adapters/csi-drivers.ts';
+import { createPluginDial } from '../adapters/csi-plugin-dial.ts';
 import { createLinuxCgroups } from '../adapters/linux-cgroups.ts';
 import { hugePageSizesBytes } from '../adapters/linux-cgroups-fs.ts';
 import { GuardedFiles } from '../adapters/linux-files-guarded.ts';
@@ -66,6 +68,8 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     dial: netDial,
     nodeLoad: () => readNodeLoad(),
     processes: linuxProcesses,
+    csiDrivers: createCsiDrivers(clock),
+    pluginDial: createPluginDial(clock),
     logFiles: linuxLogFiles,
     disk: { diskUsage },
     machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },

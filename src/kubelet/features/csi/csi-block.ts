@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
-import { cleanUpAfter, FOLDER_MODE, openSession, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
+import { cleanUpAfter, FOLDER_MODE, openSession, openSessionToUndo, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import { blockCapability, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
 import { isFinal } from './driver-session.ts';
@@ -106,7 +106,7 @@ export class CsiBlock {
     if ((await files.lstat(map)) === undefined) return;
     await mounts.unmount(map);
     if (data === undefined) return files.remove(map);
-    const session = openSession(this.#context, data.driverName, 'blockMapper.UnmapPodDevice failed to get CSI client');
+    const session = await openSessionToUndo(this.#context, data.driverName, 'blockMapper.UnmapPodDevice failed to get CSI client');
     // Even if there is nothing at the path: a publish that timed out may still be coming.
     await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: paths.devicePublish(volume.specName, volume.podUid) }));
     await this.#removePublished(paths.devicePublish(volume.specName, volume.podUid));
@@ -125,7 +125,7 @@ export class CsiBlock {
     const data = await readVolumeData(files, paths.deviceData(specName));
     const stagingPath = paths.deviceStaging(specName);
     if (data !== undefined && (await files.lstat(stagingPath)) !== undefined) {
-      const session = openSession(this.#context, data.driverName, 'blockMapper.TearDownDevice failed to get CSI client');
+      const session = await openSessionToUndo(this.#context, data.driverName, 'blockMapper.TearDownDevice failed to get CSI client');
       const stages = await saidOnFailure('blockMapper.unstageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () => session.can('STAGE_UNSTAGE_VOLUME'));
       if (stages) await saidOnFailure('blockMapper.unstageVolumeForBlock failed', () => session.unstage({ volumeId: data.volumeHandle, stagingPath }));
       await files.removeTree(stagingPath);

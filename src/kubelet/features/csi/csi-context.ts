@@ -26,6 +26,8 @@ export interface CsiContext {
 }
 
 export const FOLDER_MODE = 0o750;
+/** Shorter than the wait of anything that waits for the undoing. */
+const UNDO_PATIENCE_MS = 5_000;
 
 /** `step` is upstream's name of what is being done, for the message of a driver that is not there. */
 export function openSession({ registry, clock }: CsiContext, driver: string, step: string): DriverSession {
@@ -34,6 +36,12 @@ export function openSession({ registry, clock }: CsiContext, driver: string, ste
   } catch (error) {
     throw new KubeletError('Unavailable', said(`${step}: ${errorMessage(error)}`), { cause: error });
   }
+}
+
+/** For what has to be undone: a driver that is about to register, as after a restart of the agent, is waited for. */
+export async function openSessionToUndo(context: CsiContext, driver: string, step: string): Promise<DriverSession> {
+  await context.registry.awaitRegistered(driver, UNDO_PATIENCE_MS);
+  return openSession(context, driver, step);
 }
 
 export function volumeDataOf(context: CsiContext, source: CsiSource, specName: string, capacityBytes: number | undefined): VolumeData {

@@ -1,6 +1,6 @@
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
-import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
+import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import type { DriverFacts } from './csi-lookup.ts';
 import { said, VOLUME_DATA_FILE } from './csi-names.ts';
@@ -89,7 +89,7 @@ export class CsiMount {
       if (await isMounted(this.#context, target)) this.#context.log.warn('a CSI volume has lost its data file; it is unmounted without the driver knowing', { path: target });
       return;
     }
-    const session = openSession(this.#context, data.driverName, 'Unmounter.TearDownAt failed to get CSI client');
+    const session = await openSessionToUndo(this.#context, data.driverName, 'Unmounter.TearDownAt failed to get CSI client');
     await saidOnFailure('Unmounter.TearDownAt failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: targetPath(volume.path) }));
     await this.#removeFolder(volume.path);
   }

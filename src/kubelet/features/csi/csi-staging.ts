@@ -2,7 +2,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
 import type { CsiBlock } from './csi-block.ts';
-import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, publishContextOf, saidOnFailure, type CsiContext } from './csi-context.ts';
+import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import { said, VOLUME_DATA_FILE, volumeKey } from './csi-names.ts';
 import { mountCapability, sourceOf, type CsiSource } from './csi-request.ts';
@@ -68,7 +68,7 @@ export class CsiStaging implements VolumeStaging {
     if (staged.path === '') return;
     const data = await readVolumeData(this.#context.files, folderOf(staged.path));
     if (data === undefined) return;
-    const session = openSession(this.#context, data.driverName, 'attacher.UnmountDevice failed to create newCsiDriverClient');
+    const session = await openSessionToUndo(this.#context, data.driverName, 'attacher.UnmountDevice failed to create newCsiDriverClient');
     const stages = await saidOnFailure('attacher.UnmountDevice failed to check whether STAGE_UNSTAGE_VOLUME set', () => session.can('STAGE_UNSTAGE_VOLUME'));
     if (stages) await saidOnFailure('attacher.UnmountDevice failed', () => session.unstage({ volumeId: data.volumeHandle, stagingPath: staged.path }));
     await saidOnFailure(`failed to clean up global mount ${folderOf(staged.path)}`, () => this.#removeStaged(staged.path));

@@ -1,4 +1,5 @@
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { CsiDrivers, CsiNode } from '../../ports/csi-drivers.ts';
 import { isLower, selectHighestVersion, type CsiVersion } from './csi-version.ts';
@@ -35,14 +36,16 @@ const PREFIX = 'kubernetes.io/csi: ';
 /** The CSI drivers that are registered on this node. The handler of plugins of type CSIPlugin. */
 export class DriverRegistry {
   readonly #drivers: CsiDrivers;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #registered = new Map<string, RegisteredDriver>();
   /** Registrations under way by socket; one that is no longer in here was called off. */
   readonly #attempts = new Map<string, object>();
   readonly #listeners = new Set<(name: string) => void>();
 
-  constructor(options: { drivers: CsiDrivers; log: Logger }) {
+  constructor(options: { drivers: CsiDrivers; clock: Clock; log: Logger }) {
     this.#drivers = options.drivers;
+    this.#clock = options.clock;
     this.#log = options.log;
   }
 
@@ -64,6 +67,19 @@ export class DriverRegistry {
     const driver = this.#registered.get(name);
     if (driver === undefined) throw new KubeletError('Unavailable', `driver name ${name} not found in the list of registered CSI drivers`);
     return this.#drivers.node(driver.endpoint);
+  }
+
+  /** Resolves as soon as it is registered, or when the limit has passed: after a restart of the agent drivers need a moment to be found. */
+  async awaitRegistered(name: string, limitMs: number): Promise<void> {
+    if (this.#registered.has(name)) return;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const timer = this.#clock.setTimer(limitMs, () => resolve(undefined));
+    const stop = this.onChange(() => {
+      if (this.#registered.has(name)) resolve(undefined);
+    });
+    await promise;
+    timer.cancel();
+    stop();
   }
 
   validate(driver: RegisteringDriver): void {

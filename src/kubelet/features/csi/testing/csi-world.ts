@@ -74,7 +74,7 @@ export function csiWorld() {
   };
   const events: string[] = [];
   const start = () => {
-    const registry = new DriverRegistry({ drivers, log });
+    const registry = new DriverRegistry({ drivers, clock, log });
     const recorder = { event: (pod: Pod, type: string, reason: string, message: string) => void events.push(`${pod.metadata.name} ${type} ${reason} ${message}`) };
     const plugin = new CsiPlugin({ registry, lookup: new CsiLookup({ objects: lookedUp, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(ROOT), files, mounts, clock, log, recorder, nodeName: 'node1' });
     const register = (): Promise<void> => registry.register({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });

@@ -1,0 +1,37 @@
+import { CsiLookup, standaloneAttachments } from '../features/csi/csi-lookup.ts';
+import { CsiPaths } from '../features/csi/csi-names.ts';
+import { CsiPlugin } from '../features/csi/csi-plugin.ts';
+import { DriverRegistry } from '../features/csi/driver-registry.ts';
+import { PluginManager } from '../features/plugin-manager/plugin-manager.ts';
+import type { ClusterObjects } from '../ports/cluster-objects.ts';
+import type { EventRecorder } from '../ports/recorder.ts';
+import type { TokenSource } from '../ports/tokens.ts';
+import type { VolumePlugin } from '../ports/volume-plugin.ts';
+import type { World } from './world.ts';
+
+/** CSI on this node: who is registered, what registers them, and the kind of volume they serve. */
+export interface CsiParts {
+  drivers: DriverRegistry;
+  plugins: PluginManager;
+  volumes: VolumePlugin;
+}
+
+export interface CsiNeeds {
+  rootDir: string;
+  objects: ClusterObjects;
+  tokens: TokenSource;
+  recorder: EventRecorder;
+}
+
+export function composeCsi(world: World, needs: CsiNeeds): CsiParts {
+  const { clock, random, log, files, mounts, machine, csiDrivers, pluginDial } = world;
+  const { objects, tokens, recorder } = needs;
+  const rootDir = needs.rootDir.replace(/\/+$/, '');
+  const drivers = new DriverRegistry({ drivers: csiDrivers, clock, log });
+  const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName };
+  return {
+    drivers,
+    plugins: new PluginManager({ folder: `${rootDir}/plugins_registry`, files, dial: pluginDial, handlers: new Map([['CSIPlugin', drivers]]), clock, random, log }),
+    volumes: new CsiPlugin(context),
+  };
+}
