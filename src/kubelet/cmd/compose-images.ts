@@ -1,4 +1,3 @@
-import { createNodeEvents } from '../features/events/event-recorder.ts';
 import { createImages } from '../features/images/create-images.ts';
 import { ImageGc } from '../features/images/image-gc.ts';
 import type { ImageManager } from '../features/images/image-manager.ts';
@@ -34,7 +33,9 @@ export function composeImages({ settings, world, knowledge }: FeatureContext): I
     policy: { highPercent: config.gcHighPercent, lowPercent: config.gcLowPercent, minAgeMs: config.gcMinimumAgeMs, maxAgeMs: config.gcMaximumAgeMs },
     leases,
     access,
-    events: createNodeEvents(log),
+    // Nothing in the runtime tells which images are mounted.
+    mountedImages: () => knowledge.store.pods().flatMap((pod) => (pod.spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference]))),
+    events: knowledge.recorder,
     world: { clock, random, log },
   });
   return { images: manager, imageGc };

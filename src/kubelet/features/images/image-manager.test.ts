@@ -79,6 +79,17 @@ describe('image manager', () => {
     assert.deepEqual(doing, []);
   });
 
+  it('pulls the image of a volume by the volume\'s own policy and the pod\'s secrets, in events of the pod', async () => {
+    const { manager, clock, events, auths, leases } = world({ images: ['local/files:1'], secrets: { 'default/one': pullSecret('one') } });
+    const pod = withSecret('busybox:1.36', 'one');
+    const volume = (reference: string, pullPolicy: string): Promise<ImageOutcome> => manager.ensureVolume({ pod, volume: reference.replace(/\W/g, '-'), reference, pullPolicy, runtimeHandler: '', signal: new AbortController().signal });
+    const outcomes = Promise.all([volume('registry.local/files:1', 'IfNotPresent'), volume('local/none:1', 'Never')]);
+    await clock.advance(10_000);
+    assert.deepEqual((await outcomes).map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)), ['present', 'ErrImageNeverPull']);
+    assert.deepEqual([auths, leases.leased().has('registry.local/files:1')], [['one'], true]);
+    assert.ok(events.includes('Warning ErrImageNeverPull Container image "local/none:1" is not present with pull policy of Never'));
+  });
+
   it('shows what it is doing while a pull takes its time', async () => {
     const { ensure, clock, doing } = world({ settings: { serialPulls: true } });
     void ensure(podOf('registry.local/a:1'));

@@ -12,7 +12,7 @@ import type { CredentialSources } from './credentials/credential-sources.ts';
 import type { ImageLeases } from './image-leases.ts';
 import { untilAborted, type ImagePresence } from './image-presence.ts';
 import type { ImagePuller, PullResult } from './image-puller.ts';
-import type { Activity, EnsureRequest, ImageOutcome } from './interfaces.ts';
+import type { Activity, EnsureRequest, ImageOutcome, VolumeRequest } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
 import type { PullBackoff } from './pull-backoff.ts';
 import { classifyPullFailure, decidePull, pullPolicyOf, quoted, resolveImage, type ResolvedImage } from './pull-policy.ts';
@@ -39,6 +39,9 @@ interface Prefetched {
   /** Monotonic; undefined while under way. */
   doneAtMs: number | undefined;
 }
+
+/** What a volume is called where containers have their names; no container can have such a name. */
+const VOLUME = 'volume/';
 
 type Named = Extract<ResolvedImage, { ok: true }>;
 
@@ -70,6 +73,14 @@ export class ImageManager {
       }
     }
     return this.#ensure(request);
+  }
+
+  /**
+   * The same for an image that is mounted as a volume: its lease, events and back-off are the pod's, not a container's (upstream: getImageVolumes
+   * gives the puller the pod as the object of its events).
+   */
+  async ensureVolume({ pod, volume, reference, pullPolicy, runtimeHandler, signal }: VolumeRequest): Promise<ImageOutcome> {
+    return this.#ensure({ pod, container: { name: `${VOLUME}${volume}`, image: reference, imagePullPolicy: pullPolicy as AnyContainer['imagePullPolicy'] }, runtimeHandler, signal });
   }
 
   /** Begins to fetch images of containers that start later, all at once. Waits for nothing, and leaves pulls in back-off alone. */
@@ -229,7 +240,8 @@ export class ImageManager {
   }
 
   #event({ pod, container }: EnsureRequest, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    this.#parts.events.event(pod, type, reason, message, container.name);
+    if (container.name.startsWith(VOLUME)) this.#parts.events.event(pod, type, reason, message);
+    else this.#parts.events.event(pod, type, reason, message, container.name);
   }
 }
 

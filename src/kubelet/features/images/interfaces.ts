@@ -21,6 +21,15 @@ export interface EnsureRequest {
   signal: AbortSignal;
 }
 
+export interface VolumeRequest {
+  pod: Pod;
+  volume: string;
+  reference: string;
+  pullPolicy: string | undefined;
+  runtimeHandler: string;
+  signal: AbortSignal;
+}
+
 /** Secrets of the pod's namespace; undefined for one that does not exist. May reject when that cannot be known. */
 export interface SecretLookup {
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;

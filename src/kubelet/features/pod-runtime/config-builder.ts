@@ -11,9 +11,10 @@ import { ContainerFiles } from './container-files.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import { loadEnvObjects, resolveEnv } from './env-config.ts';
 import { loadEnvFiles } from './env-files.ts';
+import { ImageVolumes, type ImageVolumesOutcome, type MountedImage } from './image-volumes.ts';
 import type { ImageOutcome } from './interfaces.ts';
 import type { PlannedMount } from './mounts-config.ts';
-import { hostsFileMount, needsHostsFile, planVolumeMounts, terminationLogMount } from './mounts-config.ts';
+import { hostsFileMount, needsHostsFile, planDevices, planVolumeMounts, terminationLogMount } from './mounts-config.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { Tracked } from './start-pacer.ts';
@@ -30,21 +31,31 @@ export interface BuiltConfig {
   nextAttempt: number;
 }
 
+/** What is known of a container when its configuration is made. */
+export interface StartFacts {
+  image: Extract<ImageOutcome, { kind: 'present' }>;
+  imageVolumes: ReadonlyMap<string, MountedImage>;
+  targetId: ContainerId | undefined;
+}
+
 /** Gathers what the pure configuration of a container needs, as early and as much side by side as possible. */
 export class ConfigBuilder {
   readonly #deps: PodRuntimeDeps;
   readonly #sandboxes: SandboxMaker;
   readonly #files: ContainerFiles;
+  readonly #imageVolumes: ImageVolumes;
 
   constructor(deps: PodRuntimeDeps, sandboxes: SandboxMaker) {
     this.#deps = deps;
     this.#sandboxes = sandboxes;
     this.#files = new ContainerFiles(deps);
+    this.#imageVolumes = new ImageVolumes(deps);
   }
 
   /** Begins all that does not need the sandbox: image and volumes now, log directory and files at the pod's turn. What fails is said when the container is started. */
   begin(run: SyncRun, container: AnyContainer): void {
     this.image(run, container);
+    this.#imageVolumes.begin(run, container, () => this.#sandboxes.runtimeHandler(run));
     run.volumes();
     run.atTurn(() => this.#prepared(run, container));
   }
@@ -60,7 +71,12 @@ export class ConfigBuilder {
     return image;
   }
 
-  async build(run: SyncRun, container: AnyContainer, start: { image: Extract<ImageOutcome, { kind: 'present' }>; targetId: ContainerId | undefined }): Promise<BuiltConfig> {
+  /** Images the container mounts as volumes. */
+  imageVolumes(run: SyncRun, container: AnyContainer): Promise<ImageVolumesOutcome> {
+    return this.#imageVolumes.ready(run, container, () => this.#sandboxes.runtimeHandler(run));
+  }
+
+  async build(run: SyncRun, container: AnyContainer, start: StartFacts): Promise<BuiltConfig> {
     const { settings } = this.#deps;
     const { pod } = run;
     const node = this.#deps.node();
@@ -71,9 +87,10 @@ export class ConfigBuilder {
     const [placement, env, sandboxConfig, runtimeHandler] = await Promise.all([
       run.placement(), this.#environment(run, container, { volumes, node, podIps }), this.#sandboxes.configOf(run), this.#sandboxes.runtimeHandler(run),
     ]);
-    const planned = planVolumeMounts(pod, container, { volumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
+    const planned = planVolumeMounts(container, { volumes, imageVolumes: start.imageVolumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
     const mounts = [...(await this.#resolve(run, container, planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
-    const facts = { settings, node, placement, imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
+    const extraGroups = [...new Set([...(placement.extraGroups ?? []), ...[...volumes.values()].flatMap((volume) => volume.extraGroups ?? [])])];
+    const facts = { settings, node, placement: { ...placement, extraGroups }, devices: planDevices(container, volumes), imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
     return { configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }), sandboxConfig, nextAttempt: files.nextAttempt };
   }
 

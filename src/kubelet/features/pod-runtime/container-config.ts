@@ -18,6 +18,7 @@ export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targe
   env: ReadonlyMap<string, string>;
   /** Ready to use: host paths resolved, files of the agent's own in place. */
   mounts: readonly Mount[];
+  devices?: ContainerConfig['devices'];
 }
 
 /** Relative to the sandbox's log directory. */
@@ -37,7 +38,7 @@ export function containerConfig(pod: Pod, container: AnyContainer, facts: Contai
     workingDir: container.workingDir ?? '',
     envs: [...facts.env].map(([key, value]) => ({ key, value })),
     mounts: facts.mounts,
-    devices: [],
+    devices: facts.devices ?? [],
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, facts.attempt),
     logPath: containerLogPath(container.name, facts.attempt),

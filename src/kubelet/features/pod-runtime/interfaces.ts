@@ -26,6 +26,8 @@ export type ImageOutcome =
 export interface ImageEnsurer {
   /** Resolves with a value also when the image cannot be had; rejects only with `Aborted`. Several calls for one pod run side by side. */
   ensure(request: { pod: Pod; container: AnyContainer; runtimeHandler: string; signal: AbortSignal }): Promise<ImageOutcome>;
+  /** The same for an image that is mounted as a volume, which has a pull policy of its own. */
+  ensureVolume(request: { pod: Pod; volume: string; reference: string; pullPolicy: string | undefined; runtimeHandler: string; signal: AbortSignal }): Promise<ImageOutcome>;
   /** Begins to fetch the images of containers that are not started yet; never fails. */
   prefetch(pod: Pod, containers: readonly AnyContainer[], signal: AbortSignal): void;
 }

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import type { Container } from '../../../api/core/container.ts';
 import type { MountedVolume } from '../../model/pod-volumes.ts';
 import type { MountFacts } from './mounts-config.ts';
-import { planVolumeMounts } from './mounts-config.ts';
-import { aContainer, aPod } from './testing/builders.ts';
+import { planDevices, planVolumeMounts } from './mounts-config.ts';
+import { aContainer } from './testing/builders.ts';
 
 type AMount = NonNullable<Container['volumeMounts']>[number];
 
@@ -12,7 +12,7 @@ const volume: MountedVolume = { name: 'v', hostPath: '/pods/v', readOnly: false,
 
 function plan(mount: Partial<AMount>, facts: Partial<MountFacts> = {}): ReturnType<typeof planVolumeMounts> {
   const container = aContainer('app', { volumeMounts: [{ name: 'v', mountPath: '/data', ...mount }] });
-  return planVolumeMounts(aPod(), container, { volumes: new Map([['v', volume]]), env: new Map([['A', 'x'], ['EMPTY', ''], ['UP', '../x'], ['ROOT', '/x']]), podIps: [], selinuxEnabled: false, recursiveReadOnlySupported: false, ...facts });
+  return planVolumeMounts(container, { volumes: new Map([['v', volume]]), env: new Map([['A', 'x'], ['EMPTY', ''], ['UP', '../x'], ['ROOT', '/x']]), podIps: [], selinuxEnabled: false, recursiveReadOnlySupported: false, imageVolumes: new Map(), ...facts });
 }
 
 describe('mounts', () => {
@@ -66,5 +66,26 @@ describe('mounts', () => {
   test('propagation is none unless the mount asks for it', () => {
     const modes = [undefined, 'None', 'HostToContainer', 'Bidirectional'] as const;
     assert.deepEqual(modes.map((mountPropagation) => plan({ mountPropagation })[0]?.mount.propagation), ['private', 'private', 'host-to-container', 'bidirectional']);
+  });
+});
+
+describe('images and devices as volumes', () => {
+  test('an image is mounted by the runtime, a part of it too, and is read-only', () => {
+    const imageVolumes = new Map([['v', { image: 'files:1', imageRef: 'sha256:1' }]]);
+    const volumes = new Map([['v', { ...volume, hostPath: '', readOnly: true, selinuxRelabel: false }]]);
+    const [whole] = plan({}, { imageVolumes, volumes });
+    const [part] = plan({ subPath: 'etc' }, { imageVolumes, volumes });
+    assert.deepEqual([whole?.mount.image, whole?.mount.hostPath, whole?.mount.readOnly], [{ image: 'files:1', imageRef: 'sha256:1' }, '', true]);
+    assert.deepEqual([part?.mount.image, part?.subPath], [{ image: 'files:1', imageRef: 'sha256:1', subPath: 'etc' }, undefined]);
+  });
+
+  test('a device is given to the container as the claim lets it be used', () => {
+    const container = aContainer('app', { volumeDevices: [{ name: 'v', devicePath: '/dev/data' }] });
+    const volumes = (more: Partial<MountedVolume>) => new Map([['v', { ...volume, ...more }]]);
+    assert.deepEqual(planDevices(container, volumes({ device: true })), [{ hostPath: '/pods/v', containerPath: '/dev/data', permissions: 'mrw' }]);
+    assert.deepEqual(planDevices(container, volumes({ device: true, readOnly: true })).map(({ permissions }) => permissions), ['r']);
+    assert.throws(() => planDevices(container, volumes({})), { message: 'cannot find volume "v" to pass into container "app"' });
+    assert.throws(() => planDevices(aContainer('app', { volumeDevices: [{ name: 'v', devicePath: 'data' }] }), volumes({ device: true })), { message: 'error DevicePath `data` must be an absolute path' });
+    assert.throws(() => plan({}, { volumes: volumes({ device: true }) }), { message: 'cannot find volume "v" to mount into container "app"' });
   });
 });

@@ -4,8 +4,9 @@ import { isHostNetwork } from '../../../api/pod.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { PodVolumes } from '../../model/pod-volumes.ts';
-import type { Mount } from '../../ports/runtime.ts';
+import type { ContainerConfig, Mount } from '../../ports/runtime.ts';
 import { expandVariables } from './expand.ts';
+import type { MountedImage } from './image-volumes.ts';
 
 const etcHosts = '/etc/hosts';
 
@@ -15,6 +16,8 @@ export interface MountFacts {
   podIps: readonly string[];
   selinuxEnabled: boolean;
   recursiveReadOnlySupported: boolean;
+  /** Volumes that the runtime mounts from an image. */
+  imageVolumes: ReadonlyMap<string, MountedImage>;
 }
 
 /** A mount whose host path is still to be resolved inside its volume. */
@@ -28,23 +31,22 @@ export interface PlannedMount {
 }
 
 /** The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message users see. */
-export function planVolumeMounts(pod: Pod, container: AnyContainer, facts: MountFacts): PlannedMount[] {
-  if ((container.volumeDevices ?? []).length > 0) throw new KubeletError('Invalid', `cannot map block volumes into container "${container.name}": not supported by this agent yet`);
-  return (container.volumeMounts ?? []).map((mount, index) => planned(pod, container, { mount, index, facts }));
+export function planVolumeMounts(container: AnyContainer, facts: MountFacts): PlannedMount[] {
+  return (container.volumeMounts ?? []).map((mount, index) => planned(container, { mount, index, facts }));
 }
 
-function planned(pod: Pod, container: AnyContainer, { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts }): PlannedMount {
+function planned(container: AnyContainer, { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts }): PlannedMount {
   const volume = facts.volumes.get(mount.name);
-  if (volume === undefined) {
-    const image = pod.spec.volumes?.find(({ name }) => name === mount.name)?.image !== undefined;
-    throw new KubeletError('Invalid', image ? `image volume "${mount.name}" is not supported by this agent yet` : `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-  }
+  if (volume === undefined || volume.device === true) throw new KubeletError('Invalid', `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
   const subPath = effectiveSubPath(mount, facts.env);
+  const image = facts.imageVolumes.get(mount.name);
   return {
     volume: mount.name,
     index,
-    ...(subPath === '' ? {} : { subPath }),
+    // A part of an image is the runtime's to find.
+    ...(subPath === '' || image !== undefined ? {} : { subPath }),
     mount: {
+      ...(image === undefined ? {} : { image: { ...image, ...(subPath === '' ? {} : { subPath }) } }),
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
       hostPath: volume.hostPath,
       readOnly: mount.readOnly === true || volume.readOnly,
@@ -53,6 +55,16 @@ function planned(pod: Pod, container: AnyContainer, { mount, index, facts }: { m
       propagation: propagationOf(mount),
     },
   };
+}
+
+/** The raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message users see. */
+export function planDevices(container: AnyContainer, volumes: PodVolumes): ContainerConfig['devices'] {
+  return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    if (!devicePath.startsWith('/')) throw new KubeletError('Invalid', `error DevicePath \`${devicePath}\` must be an absolute path`);
+    const volume = volumes.get(name);
+    if (volume?.device !== true) throw new KubeletError('Invalid', `cannot find volume "${name}" to pass into container "${container.name}"`);
+    return { hostPath: volume.hostPath, containerPath: devicePath, permissions: volume.readOnly ? 'r' : 'mrw' };
+  });
 }
 
 function effectiveSubPath(mount: VolumeMount, env: ReadonlyMap<string, string>): string {

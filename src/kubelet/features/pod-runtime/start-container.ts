@@ -9,6 +9,7 @@ import type { ContainerConfig, SandboxConfig } from '../../ports/runtime.ts';
 import { computeAdoption, findContainerOf, isNameTaken, mayExistAfter } from './adopt.ts';
 import type { ConfigBuilder } from './config-builder.ts';
 import type { PodRuntimeDeps } from './deps.ts';
+import type { MountedImage } from './image-volumes.ts';
 import type { PodKiller } from './kill-pod.ts';
 import type { StepOf } from './steps.ts';
 import { track } from './start-pacer.ts';
@@ -66,12 +67,13 @@ export class ContainerStarter {
       events.event(run.pod, 'Warning', containerEvents.failed, `Error: ${image.reason}`, container.name);
       throw new StartError(image.reason, image.message, image.retryAtMs);
     }
+    const imageVolumes = await this.#imageVolumes(run, container);
     let configOf: (attempt: number) => ContainerConfig;
     let sandboxConfig: SandboxConfig;
     let attempt = want.attempt;
     let first: ContainerConfig;
     try {
-      const built = await this.#builder.build(run, container, { image, targetId: this.#targetOf(run, container) });
+      const built = await this.#builder.build(run, container, { image, imageVolumes, targetId: this.#targetOf(run, container) });
       ({ configOf, sandboxConfig } = built);
       // Without a record in the runtime the log files tell how often it ran before.
       if (attempt === 0) attempt = built.nextAttempt;
@@ -84,6 +86,20 @@ export class ContainerStarter {
     const created = await this.#createUntilKnown(run, container, { configOf, first, sandboxConfig, attempt, sandbox: want.sandbox });
     events.event(run.pod, 'Normal', containerEvents.created, 'Container created', container.name);
     return created;
+  }
+
+  /** Its own image came first, as the more telling of two failures. */
+  async #imageVolumes(run: SyncRun, container: AnyContainer): Promise<ReadonlyMap<string, MountedImage>> {
+    try {
+      const outcome = await this.#builder.imageVolumes(run, container);
+      if (outcome.kind === 'present') return outcome.images;
+      this.#failed(run, container, outcome.reason);
+      throw new StartError(outcome.reason, outcome.message, outcome.retryAtMs);
+    } catch (error) {
+      if (error instanceof StartError || isKind(error, 'Aborted')) throw error;
+      this.#failed(run, container, errorMessage(error));
+      throw new StartError(waitingReasons.createContainerConfigError, errorMessage(error));
+    }
   }
 
   async #createUntilKnown(

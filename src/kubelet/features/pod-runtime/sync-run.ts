@@ -65,6 +65,8 @@ export class SyncRun {
   /** Names and ids that had their turn in this pass; each gets one. */
   readonly tried = new Set<string>();
   readonly images = new Map<string, Tracked<ImageOutcome>>();
+  /** By the name of the volume. */
+  readonly imageVolumes = new Map<string, Tracked<ImageOutcome>>();
   readonly prepared = new Map<string, Tracked<PreparedFiles>>();
   hostsFile: Promise<string> | undefined;
   runtimeHandler: Promise<string> | undefined;

@@ -60,6 +60,7 @@ export class Harness {
       hostDns: async () => ({ servers: ['1.1.1.1'], searches: [], options: [] }),
       images: {
         ensure: ({ container }) => this.image(container.image ?? ''),
+        ensureVolume: ({ reference }) => this.image(reference),
         prefetch: (_pod, containers) => void this.told.push(`prefetch ${containers.map(({ name }) => name).join(' ')}`),
       },
       hooks: {
