@@ -1,7 +1,7 @@
 import { goQuote } from '../../api/go-quote.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { ContainerManager } from '../features/container-manager/container-manager.ts';
-import { createEventRecorder } from '../features/events/event-recorder.ts';
+import { EventLog } from '../features/events/event-recorder.ts';
 import { ActivityBoard } from '../features/explain/activity-board.ts';
 import { computeExitEntry } from '../features/explain/exit-entry.ts';
 import { HookRunner } from '../features/lifecycle-hooks/hook-runner.ts';
@@ -18,7 +18,6 @@ import { RuntimeMonitor } from '../loop/runtime-monitor.ts';
 import type { SyncInput } from '../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
-import type { EventRecorder } from '../ports/recorder.ts';
 import type { TokenSource } from '../ports/tokens.ts';
 import { composeNode, type NodeParts } from './compose-node.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
@@ -46,7 +45,7 @@ export interface Knowledge {
   objects: ObjectStore;
   cache: RuntimeCache;
   board: ActivityBoard;
-  recorder: EventRecorder;
+  recorder: EventLog;
   node: NodeParts;
 }
 
@@ -77,7 +76,7 @@ export function composeKnowledge(settings: ComposeSettings, world: World, record
     objects: new ObjectStore(),
     cache: new RuntimeCache(world.clock),
     board: new ActivityBoard(world.clock),
-    recorder: createEventRecorder(records.timeline, world.log),
+    recorder: new EventLog({ clock: world.clock, log: world.log, timeline: records.timeline, nodeName: world.machine.nodeName }),
     node: composeNode(settings.config, world.machine, settings.node),
   };
 }

@@ -5,7 +5,6 @@ import { LogCleanup } from '../features/container-logs/log-cleanup.ts';
 import { LogLinks } from '../features/container-logs/log-links.ts';
 import { LogRotation, type WritingContainer } from '../features/container-logs/log-rotation.ts';
 import { ContainerLogReader } from '../features/container-logs/read-logs.ts';
-import { createNodeEvents } from '../features/events/event-recorder.ts';
 import { createFateOf } from '../loop/pod-fate.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
 import type { FeatureContext } from './compose-features.ts';
@@ -47,7 +46,7 @@ export function composeContainerGc(context: FeatureContext, given: { workers: ()
     sourcesReady: given.sourcesReady,
     logs: new LogCleanup({ files, log, podLogsDir: settings.config.containerLogs.podLogsDir, linksDir: linksDir(context) }),
     cache: knowledge.cache,
-    events: createNodeEvents(log),
+    events: knowledge.recorder,
     world: { clock, random, log },
   });
 }

@@ -23,7 +23,7 @@ export interface CommandSpec {
   readonly completes?: 'pod' | 'file' | 'shell';
 }
 
-export const commandNames = ['pods', 'explain', 'logs', 'exec', 'plan', 'completion', 'version'] as const;
+export const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'completion', 'version'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 const socket: CommandFlag = { name: 'socket', value: 'PATH', default: defaultCliSocket, help: 'Socket of the running agent; also $KUBELET_SOCKET.' };
@@ -35,6 +35,7 @@ const namespace: CommandFlag = { name: 'namespace', shorthand: 'n', value: 'NAME
 export const commands: readonly CommandSpec[] = [
   { name: 'pods', most: 0, usage: '[flags]', help: 'List the pods of the running agent.', flags: [namespace, { ...output, values: ['text', 'json', 'name'], help: 'text for people, json for programs, name for one pod name per line.' }, socket, rootDir] },
   { name: 'explain', most: 1, usage: '[POD] [flags]', help: 'Say why pods are not settled: blocked step, cause, since when, last error, next try.', flags: [namespace, output, socket, rootDir], completes: 'pod' },
+  { name: 'events', most: 1, usage: '[POD] [flags]', help: 'List the events of the last hour, of one pod or of all and the node.', flags: [namespace, output, socket, rootDir], completes: 'pod' },
   {
     name: 'logs',
     most: 2,

@@ -19,6 +19,7 @@ export function localSources(kubelet: Kubelet): LocalApiSources {
     runningPods: () => [...kubelet.cache.all()].filter(isAnythingRunning).map(runningPod),
     config: () => kubelet.settings.config.versioned,
     explain: () => kubelet.explain.explainAll(),
+    events: () => kubelet.recorder.list(),
     problems: () => [...runtimeProblems(kubelet), ...kubelet.sources.problems()],
     plan: async (text) => plan(kubelet, text),
     containerLog: (target, query, signal) => containerLog(kubelet, { target, query, signal }),

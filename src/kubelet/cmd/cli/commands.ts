@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
+import type { EventList } from '../../../api/core/event.ts';
 import type { Pod, PodList } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import type { PlannedPod, Problem } from '../../features/server/local-api.ts';
@@ -8,6 +9,7 @@ import type { CommandName } from '../flags-commands.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CommandLine } from './command-line.ts';
 import { runExec, type Terminal } from './exec-session.ts';
+import { eventTable } from './event-table.ts';
 import { explanationText, podTable } from './pod-table.ts';
 
 export interface CommandIo {
@@ -19,7 +21,7 @@ export interface CommandIo {
 /** A command that asks the running agent. Resolves to the exit code. */
 type Command = (line: CommandLine, io: CommandIo) => Promise<number>;
 
-export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 'version'>, Command>> = { pods, explain, logs, exec, plan };
+export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 'version'>, Command>> = { pods, explain, events, logs, exec, plan };
 
 async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
   const list = await client.json<PodList>('/pods');
@@ -48,6 +50,24 @@ async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo
     if (name === undefined && isSettled) terminal.out(`all ${all.length} pods are settled\n`);
   }
   return isSettled ? 0 : 1;
+}
+
+/** Of a pod that is gone, too, so the name is looked for among the events. */
+async function events(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
+  const list = await client.json<EventList>('/api/events');
+  const [name] = line.positionals;
+  const namespace = line.values['namespace'];
+  const items = list.items.filter(({ involvedObject }) => (namespace === undefined || involvedObject.namespace === namespace) && (name === undefined || isNamed(involvedObject, name)));
+  if (line.values['output'] === 'json') terminal.out(json({ ...list, items }));
+  else if (items.length === 0) terminal.error(name === undefined ? 'no events within the last hour\n' : `no events of "${name}" within the last hour\n`);
+  else terminal.out(eventTable(items, nowMs()));
+  return 0;
+}
+
+/** A static pod also answers to its name without the node's. */
+function isNamed({ namespace, name = '' }: EventList['items'][number]['involvedObject'], wanted: string): boolean {
+  const [inNamespace, bare] = wanted.includes('/') ? (wanted.split('/', 2) as [string, string]) : [namespace, wanted];
+  return inNamespace === namespace && (name === bare || name.startsWith(`${bare}-`));
 }
 
 async function logs(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {

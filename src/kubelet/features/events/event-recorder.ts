@@ -1,31 +1,74 @@
+import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { Event } from '../../../api/core/event.ts';
+import type { ObjectReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
+import { EventCorrelator } from './event-correlator.ts';
+import { EventStore } from './event-store.ts';
+import { makeEvent, nodeReference, podReference, type Said } from './make-event.ts';
 
 /** The pod's record, as far as events are concerned. */
 export interface EventTimeline {
   record(uid: PodUid, entry: { kind: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string }): void;
 }
 
-/** Events of a standalone node: into the pod's timeline and the log. The API server's events join here as a third reader. */
-export function createEventRecorder(timeline: EventTimeline, log: Logger): EventRecorder {
-  return {
-    event(pod: Pod, type, reason, message, container) {
-      timeline.record(podUid(pod.metadata.uid ?? ''), { kind: 'event', type, reason, message });
-      const fields = { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, container, type, reason, message };
-      if (type === 'Warning') log.warn('Event occurred', fields);
-      else log.debug(2, 'Event occurred', fields);
-    },
-  };
+export interface EventLogOptions {
+  clock: Clock;
+  log: Logger;
+  timeline: EventTimeline;
+  nodeName: string;
 }
 
-/** Events about the node itself; without an API server the log is where they go. */
-export function createNodeEvents(log: Logger): { nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void } {
-  return {
-    nodeEvent(type, reason, message) {
-      if (type === 'Warning') log.warn('Node event occurred', { reason, message });
-      else log.info('Node event occurred', { reason, message });
-    },
-  };
+/**
+ * All events of the agent. What gets through aggregation and the spam filter goes into the pod's timeline, the log, and a list of the last hour that
+ * can be asked for. The API server's events join here as one more reader.
+ */
+export class EventLog implements EventRecorder {
+  readonly #options: EventLogOptions;
+  readonly #correlator = new EventCorrelator();
+  readonly #store = new EventStore();
+  #serial = 0;
+
+  constructor(options: EventLogOptions) {
+    this.#options = options;
+  }
+
+  event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void {
+    const { log, timeline } = this.#options;
+    const said = { type, reason, message };
+    const fields = { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, container, ...said };
+    const event = this.#record(podReference(pod, container), said);
+    if (event === undefined) return log.debug(4, 'Event left out, too much was said about this pod', fields);
+    timeline.record(podUid(pod.metadata.uid ?? ''), { kind: 'event', type, reason, message: event.message ?? '' });
+    if (type === 'Warning') log.warn('Event occurred', { ...fields, message: event.message, ...countOf(event) });
+    else log.debug(2, 'Event occurred', { ...fields, message: event.message, ...countOf(event) });
+  }
+
+  /** About the node itself. */
+  nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const { log, nodeName } = this.#options;
+    const event = this.#record(nodeReference(nodeName), { type, reason, message });
+    if (event === undefined) return log.debug(4, 'Node event left out, too much was said', { reason, message });
+    if (type === 'Warning') log.warn('Node event occurred', { reason, message: event.message, ...countOf(event) });
+    else log.info('Node event occurred', { reason, message: event.message, ...countOf(event) });
+  }
+
+  /** Those of the last hour, the longest ago first. */
+  list(): Event[] {
+    return this.#store.list(this.#options.clock.nowMs());
+  }
+
+  #record(object: ObjectReference, said: Said): Event | undefined {
+    const nowMs = this.#options.clock.nowMs();
+    const result = this.#correlator.correlate(makeEvent(object, said, { nowMs, serial: this.#serial++, nodeName: this.#options.nodeName }), nowMs);
+    if (result.kind === 'skip') return undefined;
+    this.#store.put(result.key, result.event, nowMs);
+    return result.event;
+  }
+}
+
+function countOf({ count }: Event): { count?: number } {
+  return count === undefined || count <= 1 ? {} : { count };
 }

@@ -14,6 +14,7 @@ function sources(extra: Partial<LocalApiSources> = {}): LocalApiSources {
     runningPods: () => [pod('r')],
     config: () => ({ kind: 'KubeletConfiguration' }),
     explain: () => [],
+    events: () => [],
     problems: () => [{ message: 'a.yaml:3: bad', blocking: true }],
     plan: async () => [{ pod: 'default/a', steps: ['create sandbox'], problems: [] }],
     containerLog: async () =>

@@ -2,6 +2,7 @@ import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { stream } from 'hono/streaming';
 import { errorKind, errorMessage, KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { Event } from '../../../api/core/event.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import { addHealthRoutes, type HealthCheck } from './health-app.ts';
@@ -16,6 +17,8 @@ export interface LocalApiSources {
   /** The configuration in force. */
   config(): unknown;
   explain(): PodExplanation[];
+  /** Those of the last hour, the longest ago first. */
+  events(): Event[];
   /** Manifests that could not be read and the like: what holds up pods that do not exist yet. */
   problems(): readonly Problem[];
   /** What the agent would do for the manifests in `text`, doing nothing. */
@@ -92,6 +95,7 @@ function addReadRoutes(app: Hono, sources: LocalApiSources): void {
   app.get('/runningpods', (context) => context.json(podList(sources.runningPods())));
   app.get('/configz', (context) => context.json({ kubeletconfig: sources.config() }));
   app.get('/explain', (context) => context.json(sources.explain()));
+  app.get('/api/events', (context) => context.json({ kind: 'EventList', apiVersion: 'v1', metadata: {}, items: sources.events() }));
   app.get('/api/problems', (context) => context.json(sources.problems()));
   const onError = (): never => {
     throw new KubeletError('Invalid', 'the manifest is larger than 10 MB');

@@ -1,0 +1,79 @@
+import type { Event } from '../../../api/core/event.ts';
+import { BoundedMap } from './bounded-map.ts';
+
+/** Upstream: client-go tools/record/events_cache.go. */
+const REMEMBERED = 4096;
+/** So many different messages of one reason within so long become one event. */
+const SIMILAR_LIMIT = 10;
+const SIMILAR_WITHIN_MS = 600_000;
+/** A source may say so much about one object at once, and then one thing each five minutes. */
+const SPAM_BURST = 25;
+const SPAM_REFILL_MS = 300_000;
+
+/** `key` is the same for what stands in an earlier one's place; `skip` is what went over the budget of its object. */
+export type Correlation = { kind: 'record'; key: string; event: Event } | { kind: 'skip' };
+
+interface Similar {
+  messages: Set<string>;
+  lastMs: number;
+}
+
+interface Seen {
+  count: number;
+  firstTimestamp: string | undefined;
+  name: string | undefined;
+}
+
+/**
+ * What becomes of an event among others: similar ones are combined, equal ones counted, and an object of which too much is said is heard of less
+ * often. Does no I/O and reads no clock.
+ */
+export class EventCorrelator {
+  readonly #similar = new BoundedMap<string, Similar>(REMEMBERED);
+  readonly #seen = new BoundedMap<string, Seen>(REMEMBERED);
+  readonly #budgets = new BoundedMap<string, { tokens: number; atMs: number }>(REMEMBERED);
+
+  /** `event` is as it was said, with a count of 1. Wall milliseconds, for that is what its stamps show. */
+  correlate(event: Event, nowMs: number): Correlation {
+    const { combined, key } = this.#combine(event, nowMs);
+    const counted = this.#count(combined, key);
+    return this.#hasBudget(counted, nowMs) ? { kind: 'record', key, event: counted } : { kind: 'skip' };
+  }
+
+  #combine(event: Event, nowMs: number): { combined: Event; key: string } {
+    const groupKey = keyOf(event, [event.reason, event.reportingComponent, event.reportingInstance]);
+    const known = this.#similar.get(groupKey);
+    const group = known === undefined || nowMs - known.lastMs > SIMILAR_WITHIN_MS ? { messages: new Set<string>(), lastMs: nowMs } : known;
+    group.messages.add(event.message ?? '');
+    group.lastMs = nowMs;
+    this.#similar.set(groupKey, group);
+    if (group.messages.size < SIMILAR_LIMIT) return { combined: event, key: keyOf(event, [event.involvedObject.fieldPath, event.reason, event.message]) };
+    // It stays at its limit, so that whatever comes within the time is combined too.
+    group.messages.delete(group.messages.values().next().value as string);
+    return { combined: { ...event, message: `(combined from similar events): ${event.message ?? ''}` }, key: groupKey };
+  }
+
+  /** What was said before keeps its name and its first time, and counts one more. */
+  #count(event: Event, key: string): Event {
+    const seen = this.#seen.get(key);
+    const counted = seen === undefined ? event : { ...event, metadata: { ...event.metadata, name: seen.name ?? '' }, firstTimestamp: seen.firstTimestamp, count: seen.count + 1 };
+    this.#seen.set(key, { count: counted.count ?? 1, firstTimestamp: counted.firstTimestamp, name: counted.metadata.name });
+    return counted;
+  }
+
+  #hasBudget(event: Event, nowMs: number): boolean {
+    const key = keyOf(event, []);
+    const { tokens, atMs } = this.#budgets.get(key) ?? { tokens: SPAM_BURST, atMs: nowMs };
+    // The clock on the wall may have been set back.
+    const refilled = Math.min(SPAM_BURST, tokens + Math.max(0, nowMs - atMs) / SPAM_REFILL_MS);
+    const accepted = refilled >= 1;
+    this.#budgets.set(key, { tokens: accepted ? refilled - 1 : refilled, atMs: nowMs });
+    return accepted;
+  }
+}
+
+/** Source, object and type; what is told apart besides comes behind. */
+function keyOf({ source, involvedObject, type }: Event, more: readonly (string | undefined)[]): string {
+  const { kind, namespace, name, uid, apiVersion } = involvedObject;
+  return [source?.component, source?.host, kind, namespace, name, uid, apiVersion, type, ...more].map((part) => part ?? '').join('\u0000');
+}
