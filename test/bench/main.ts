@@ -8,6 +8,7 @@ import type { BenchContext } from './bench-context.ts';
 import { describeMachine, measureBusyShare, renderMachine } from './machine.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureMany } from './measure-many.ts';
+import { measureProbes } from './measure-probes.ts';
 import { measureExit, measureRestart, measureStartAndDelete } from './measure-single.ts';
 import { type BenchOptions, parseOptions, type RowName, USAGE } from './options.ts';
 import { judge, renderMarkdown, renderTable, type Row } from './report.ts';
@@ -29,6 +30,7 @@ const STAGES: readonly Stage[] = [
   { rows: ['exit'], run: measureExit },
   { rows: ['burst'], run: measureBurst },
   { rows: ['idle', 'startup'], run: measureMany },
+  { rows: ['probes'], run: measureProbes },
 ];
 
 const say = (text: string): void => console.error(`bench: ${text}`);

@@ -3,18 +3,19 @@ import { parseArgs } from 'node:util';
 import { KubeletError } from '../../src/base/errors.ts';
 
 /** Rows of the table, in the order they are taken. */
-export const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup'] as const;
+export const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup', 'probes'] as const;
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {
   only: readonly RowName[];
   /** Of each single-pod row. */
   samples: number;
-  /** Of 30 pods at once, agent and floor each. */
+  /** Of 30 pods at once, and of a thousand probes a second; agent and floor each. */
   burstRounds: number;
   idleSeconds: number;
   settleSeconds: number;
   startups: number;
+  probeSeconds: number;
   jsonFile: string | undefined;
   quick: boolean;
   /** Keeps the agent's and containerd's log in this folder. */
@@ -53,6 +54,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     idleSeconds: quick ? 20 : 60,
     settleSeconds: quick ? 8 : 20,
     startups: quick ? 3 : 5,
+    probeSeconds: quick ? 10 : 20,
     jsonFile: values.json,
     logFolder: values.logs,
   };

@@ -155,8 +155,8 @@ test('an https hook answered in plain HTTP is repeated over http, without its au
   assert.deepEqual(made.events, ['Warning LifecycleHTTPFallback -: request to HTTPS lifecycle hook 10.0.0.7:443 got HTTP response, retry with HTTP succeeded']);
 });
 
-test('a tcpSocket hook does nothing, a handler without an action fails', async () => {
+test('a tcpSocket hook fails as upstream has it, and so does a handler without an action', async () => {
   const made = bench();
-  assert.deepEqual([await made.hooks.run(target(), { tcpSocket: { port: 80 } }, never), await made.hooks.run(target(), {}, never)], [{ ok: true }, { ok: false, message: 'Cannot run handler: invalid handler' }]);
+  assert.deepEqual([await made.hooks.run(target(), { tcpSocket: { port: 80 } }, never), await made.hooks.run(target(), {}, never)], [{ ok: false, message: 'Cannot run handler: invalid handler: tcpSocket' }, { ok: false, message: 'Cannot run handler: invalid handler' }]);
   assert.deepEqual(made.dial.calls, []);
 });

@@ -40,7 +40,7 @@ export interface HookRunnerOptions {
 
 /**
  * Runs postStart and preStop hooks (upstream: lifecycle/handlers.go). Exec and sleep run to their end, an httpGet hook succeeds with any
- * answer, tcpSocket does nothing. An https hook answered in plain HTTP is repeated over http.
+ * answer, tcpSocket fails. An https hook answered in plain HTTP is repeated over http.
  */
 export class HookRunner {
   readonly #options: HookRunnerOptions;
@@ -101,9 +101,8 @@ export class HookRunner {
       await sleep(this.#options.clock, handler.sleep.seconds * 1000, signal);
       return undefined;
     }
-    // Accepted by the API for old manifests, and never acted upon.
-    if (handler.tcpSocket !== undefined) return undefined;
-    return 'Cannot run handler: invalid handler';
+    // The API takes a tcpSocket from old manifests; upstream knows no such hook, so that it fails when its time comes.
+    return `Cannot run handler: invalid handler${handler.tcpSocket === undefined ? '' : ': tcpSocket'}`;
   }
 
   async #exec(target: HookTarget, command: readonly string[], signal: AbortSignal): Promise<string | undefined> {
@@ -131,7 +130,7 @@ export class HookRunner {
         // The secret of an encrypted request is not for the open wire.
         const headers = request.headers.filter((header) => header.name.toLowerCase() !== 'authorization');
         await abortable(dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal), signal);
-        const where = `${request.host}:${request.port}`;
+        const where = `${request.host.includes(':') ? `[${request.host}]` : request.host}:${request.port}`;
         this.#options.recorder.event(target.pod, 'Warning', containerEvents.lifecycleHTTPFallback, `request to HTTPS lifecycle hook ${where} got HTTP response, retry with HTTP succeeded`);
       }
       return undefined;
