@@ -1,6 +1,6 @@
 // What the kernel makes of a security context: few pods with a container per case, each telling of itself by /proc.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
@@ -167,5 +167,61 @@ describe('sysctls', SIDE_BY_SIDE, () => {
     await agent.run(pod('sysctls', { securityContext: { sysctls: Object.entries(wanted).map(([name, value]) => ({ name, value })) } }));
     assert.equal(await agent.inside('sysctls', `cat ${paths.join(' ')} | tr "\\t" " "`), Object.values(wanted).join('\n'));
     assert.deepEqual(paths.map((path) => readFileSync(path, 'utf8')), host);
+  });
+
+  test('any other keeps the pod from running, with the reason of upstream', async () => {
+    const { agent } = ground;
+    const one = (name: string, sysctl: string, spec: object = {}): void => agent.writeManifest(name, pod(name, { ...spec, securityContext: { sysctls: [{ name: sysctl, value: '1' }] } }));
+    one('unsafe', 'kernel/shmmax');
+    one('of-the-host', 'vm.swappiness');
+    const refused = await Promise.all(['unsafe', 'of-the-host'].map((name) => agent.phase(name, 'Failed')));
+    assert.deepEqual(refused.map(({ status }) => [status?.reason, status?.message]), [
+      ['SysctlForbidden', 'Pod was rejected: forbidden sysctl: "kernel.shmmax" not allowlisted'],
+      ['SysctlForbidden', 'Pod was rejected: forbidden sysctl: "vm.swappiness" not allowlisted'],
+    ]);
+    await agent.remove('unsafe', 'of-the-host');
+  });
+});
+
+describe('what the node cannot keep', SIDE_BY_SIDE, () => {
+  test('an AppArmor profile needs a kernel with AppArmor, and one of its own needs to be loaded', async () => {
+    const { agent } = ground;
+    const enabled = '/sys/module/apparmor/parameters/enabled';
+    const hasAppArmor = existsSync('/sys/kernel/security/apparmor') && existsSync(enabled) && readFileSync(enabled, 'utf8').startsWith('Y');
+    const one = (name: string, appArmorProfile: object): void => agent.writeManifest(name, pod(name, { containers: [secured('main', { appArmorProfile })] }));
+    one('apparmor', { type: 'Localhost', localhostProfile: 'not-loaded' });
+    one('apparmor-free', { type: 'Unconfined' });
+    await agent.ready('apparmor-free');
+    if (hasAppArmor) {
+      const held = await agent.waitFor('apparmor', 'held back', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerError');
+      assert.match(containerOf(held).state?.waiting?.message ?? '', /not-loaded/);
+    } else {
+      const { status } = await agent.phase('apparmor', 'Failed');
+      assert.deepEqual([status?.reason, status?.message], ['AppArmor', 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host']);
+    }
+    await agent.remove('apparmor', 'apparmor-free');
+  });
+
+  test('Strict groups need a runtime that knows them', async () => {
+    const { agent, containerd } = ground;
+    const { features } = await containerd.cri.runtime.status({});
+    agent.writeManifest('strict', pod('strict', { securityContext: { supplementalGroupsPolicy: 'Strict', supplementalGroups: [400] } }));
+    if (features?.supplementalGroupsPolicy === true) {
+      await agent.ready('strict');
+      assert.equal(await agent.inside('strict', 'id -G'), '0 400');
+    } else {
+      const { status } = await agent.phase('strict', 'Failed');
+      assert.deepEqual([status?.reason, status?.message], ['SupplementalGroupsPolicyNotSupported', 'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node']);
+    }
+    await agent.remove('strict');
+  });
+
+  test('containers of Windows do not run here', async () => {
+    const { agent } = ground;
+    agent.writeManifest('windows', pod('windows', { os: { name: 'windows' } }));
+    const { status } = await agent.phase('windows', 'Failed');
+    assert.deepEqual([status?.reason, status?.message], ['PodOSNotSupported', "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS"]);
+    await agent.run(pod('linux', { os: { name: 'linux' } }));
+    await agent.remove('windows', 'linux');
   });
 });
