@@ -221,9 +221,9 @@ describe('cleaning up after a pod', () => {
   it('takes volumes and cgroup apart, and what is left in the runtime only when nothing is to stay', async () => {
     const { syncer, calls } = harness();
     await syncer.syncTerminatedPod({ pod: buildPod(), all: false, signal });
-    assert.deepEqual(calls, ['tear down', 'remove cgroup', 'release ids']);
+    assert.deepEqual(calls, ['stopped', 'tear down', 'remove cgroup', 'release ids']);
     await syncer.syncTerminatedPod({ pod: buildPod(), all: true, signal });
-    assert.deepEqual(calls.slice(3), ['tear down', 'remove cgroup', 'release ids', 'collect']);
+    assert.deepEqual(calls.slice(4), ['stopped', 'tear down', 'remove cgroup', 'release ids', 'collect']);
   });
 
   it('forgets a pod that is gone at once, and keeps what is known of one that is not', () => {

@@ -133,6 +133,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncTerminatedPod({ pod, all }: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void> {
     const { status, volumes, cgroups, userNamespaces, explain, collect } = this.#parts;
     const uid = podUid(pod.metadata.uid);
+    this.#parts.admission.podStopped(uid);
     status.refresh(uid);
     await volumes.tearDown(uid);
     await cgroups.removePodCgroup(uid);
