@@ -124,7 +124,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   systemReservedCgroup: notYet(enforcement),
   kubeReservedCgroup: notYet(enforcement),
   enforceNodeAllocatable: partly(`pods is enforced; ${enforcement}`),
-  allowedUnsafeSysctls: notYet('sysctls are passed to the runtime without this check'),
+  allowedUnsafeSysctls: honoured(),
   volumePluginDir: notYet(remoteVolumes),
   providerID: notYet(nodeStatus),
   kernelMemcgNotification: notYet(eviction),
