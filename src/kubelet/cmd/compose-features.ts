@@ -1,5 +1,7 @@
 import { goQuote } from '../../api/go-quote.ts';
 import { KubeletError } from '../../base/errors.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import { ContainerManager } from '../features/container-manager/container-manager.ts';
 import { EventLog } from '../features/events/event-recorder.ts';
 import { ActivityBoard } from '../features/explain/activity-board.ts';
@@ -19,7 +21,9 @@ import type { SyncInput } from '../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
 import type { TokenSource } from '../ports/tokens.ts';
+import { composeCsi, type CsiParts } from './compose-csi.ts';
 import { composeNode, type NodeParts } from './compose-node.ts';
+import { composeAllocation } from './compose-allocation.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-sources.ts';
@@ -37,6 +41,12 @@ export interface Links {
   runtimeChanged: () => void;
   /** Why a pod may not have a sandbox of its runtime class; undefined for most. */
   runtimeClassRefusal: (uid: PodUid) => string | undefined;
+  /** Whether all sources of pods have spoken. */
+  sourcesReady: () => boolean;
+  /** Whether the pod is over, or is being stopped for good. */
+  isOver: (uid: PodUid) => boolean;
+  /** Why a running pod would not fit beside the others with these resources. */
+  misfit: (pod: Pod) => { reason: string; message: string } | undefined;
 }
 
 /** What is known: of the node, pods, objects, the runtime, and what happened. */
@@ -55,7 +65,9 @@ export interface Actors extends ImageParts, LogParts {
   monitor: RuntimeMonitor;
   probes: ProbeManager;
   volumes: VolumeManager;
+  csi: CsiParts;
   cgroups: ContainerManager;
+  allocation: AllocationManager;
   podRuntime: PodRuntime;
 }
 
@@ -87,15 +99,20 @@ export function composeActors(context: FeatureContext): Actors {
   const probes = composeProbes(context);
   const images = composeImages(context);
   const logs = composeLogs(context);
+  const csi = composeCsi(context.world, { rootDir: context.settings.rootDir, tokens: noTokens, ...context.knowledge });
+  const allocation = composeAllocation(context);
+  const cgroups = composeCgroups(context, allocation);
   return {
     ...images,
     ...logs,
     pleg,
     monitor,
     probes,
-    volumes: composeVolumes(context),
-    cgroups: composeCgroups(context),
-    podRuntime: composeRuntime(context, { monitor, probes, ...images, ...logs }),
+    volumes: composeVolumes(context, csi),
+    csi,
+    cgroups,
+    allocation,
+    podRuntime: composeRuntime(context, { monitor, probes, cgroups, ...images, ...logs }),
   };
 }
 
@@ -169,7 +186,7 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
   return probes;
 }
 
-function composeVolumes({ settings, world, knowledge }: FeatureContext): VolumeManager {
+function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: CsiParts): VolumeManager {
   const { clock, random, log, files, guardedFiles, mounts, processes } = world;
   const { objects, recorder } = knowledge;
   const { rootDir } = settings;
@@ -178,12 +195,13 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext): VolumeM
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
     tokens: noTokens,
     standalone: true,
+    morePlugins: [csi.volumes],
     node: () => ({ name, labels }),
     nodeAllocatableMemoryBytes: () => knowledge.node.allocatableMemoryBytes,
   });
 }
 
-function composeCgroups({ settings, world, knowledge }: FeatureContext): ContainerManager {
+function composeCgroups({ settings, world, knowledge }: FeatureContext, allocation: AllocationManager): ContainerManager {
   const { cgroups: config } = settings.config;
   const { machine, cgroups, clock, random, log } = world;
   return new ContainerManager({
@@ -199,8 +217,8 @@ function composeCgroups({ settings, world, knowledge }: FeatureContext): Contain
       podPidsLimit: config.podPidsLimit,
       hugePageSizesBytes: machine.hugePageSizesBytes,
     },
-    rootLimits: knowledge.node.podsCgroupLimits,
-    activePods: () => knowledge.store.pods(),
+    rootLimits: () => knowledge.node.podsCgroupLimits,
+    activePods: () => knowledge.store.pods().map((pod) => allocation.apply(pod)),
   });
 }
 
@@ -219,12 +237,12 @@ function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers
   };
 }
 
-type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'images' | 'logLinks' | 'logRotation'>;
+type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'cgroups' | 'images' | 'logLinks' | 'logRotation'>;
 
 function composeRuntime({ settings, world, records, knowledge, links }: FeatureContext, needs: RuntimeNeeds): PodRuntime {
   const { clock, log, runtime, dial } = world;
   const { cache, objects, recorder } = knowledge;
-  const { monitor, probes, images, logLinks, logRotation } = needs;
+  const { monitor, probes, cgroups, images, logLinks, logRotation } = needs;
   return composePodRuntime(settings, world, {
     images,
     hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(world) }),
@@ -237,6 +255,7 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
     events: recorder,
     timeline: records.timeline,
     onChange: (uid) => links.refreshStatus(uid),
+    resize: { actuated: records.actuated, cgroups },
     onStarted: (pod, status) => {
       logRotation.noteStarted(status.id);
       void logLinks.link(pod.metadata, status);

@@ -73,7 +73,7 @@ export function composeLoop(context: LoopContext): LoopParts {
     if (kind === 'RuntimeClass') runtimeClasses.classChanged(name);
   });
   const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.objects });
-  const admission = composeAdmission(context, () => workers);
+  const admission = composeAdmission({ ...context, grants: { granted: (pod) => actors.allocation.apply(pod), onAdmitted: (pod) => actors.allocation.podAdded(pod) } }, () => workers);
   const status = composeStatus(context, { workers: () => workers, admission });
   const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
   const gone = new Set<(pod: Pod) => void>();
@@ -88,6 +88,9 @@ export function composeLoop(context: LoopContext): LoopParts {
     post: (input) => loop.post(input),
     refreshStatus: (uid) => void status.refresh(uid),
     runtimeClassRefusal: (uid) => runtimeClasses.refusal(uid),
+    sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits(),
+    isOver: (uid) => isOver(context, workers, uid),
+    misfit: (pod) => admission.misfit(pod),
     // Pods that waited for the runtime or the network need not wait for their next turn.
     runtimeChanged: () => {
       if (actors.monitor.networkError() === undefined) loop.post({ kind: 'sync', uids: [...workers.known().keys()] });
@@ -113,7 +116,11 @@ function composeStatus({ world, records, knowledge, actors }: LoopContext, { wor
     worker: (uid) => workers().stateOf(uid),
     runtimeStatus: (pod) => cache.getOrEmpty(pod),
     isRead: (uid) => cache.isRead(uid),
-    pod: (uid) => store.byUid(uid) ?? podOf(workers(), uid),
+    pod: (uid) => {
+      const pod = store.byUid(uid) ?? podOf(workers(), uid);
+      return pod === undefined ? undefined : actors.allocation.apply(pod);
+    },
+    resize: (uid) => ({ conditions: actors.allocation.conditions(uid), actuated: { container: (name) => records.actuated.container(uid, name), podLevel: records.actuated.podLevel(uid) } }),
     runtimeName: () => world.runtimeName,
     hostIps: world.machine.addresses,
   });
@@ -160,6 +167,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     admission,
     status,
     explain,
+    allocation: actors.allocation,
     networkError: () => actors.monitor.networkError(),
     collect: (uid) => collectPod(context, containerGc, uid),
     forget: (uid, pod) => {
@@ -167,6 +175,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
       actors.images.forgetPod(uid);
       records.statuses.forget(uid);
       admission.forget(uid);
+      actors.allocation.forget(uid);
       explain.forget(uid);
       if (pod !== undefined) tellGone(pod);
     },
@@ -197,6 +206,7 @@ function composeHousekeeping(context: LoopContext, { workers, podConfig, contain
       userNamespaces: (known) => userNamespaces.cleanupOrphans(known),
       statuses: (known) => records.statuses.forgetRestored(known),
       admitted: (known) => records.admitted.forgetUnknown(known),
+      resources: (known) => actors.allocation.retain(known),
       timelines: (known) => records.timeline.retireUnknown(known),
     },
     log: world.log,
@@ -216,13 +226,28 @@ function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts
     runtimePods: () => cache.all(),
     unreadPods: () => cache.unread(),
     admission: { adopt: (pods) => admission.adopt(pods), consider: (pod) => admission.consider(pod), missingFeatures: (before, after) => missingForUpdate(before, after, node()) },
+    allocation: actors.allocation,
     recorder: knowledge.recorder,
-    onPodsChanged: () => actors.cgroups.podsChanged(),
-    cleanup: () => housekeeping.request(),
+    onPodsChanged: () => {
+      actors.cgroups.podsChanged();
+      actors.allocation.retry();
+    },
+    cleanup: () => {
+      housekeeping.request();
+      // The sources may have spoken just now.
+      actors.allocation.retry();
+    },
     requestCleanup: () => links.post({ kind: 'housekeeping' }),
     log,
   });
   return new SyncLoop({ handlers, clock, random, log, runtimeErrors: () => actors.monitor.runtimeErrors(), housekeepingMs: HOUSEKEEPING_PERIOD_MS });
+}
+
+/** Said to be over, or on its way there: its resources are its own no more, and nothing of it changes. */
+function isOver({ records }: LoopContext, workers: PodWorkers, uid: PodUid): boolean {
+  const worker = workers.stateOf(uid)?.phase;
+  const phase = records.statuses.get(uid)?.phase;
+  return worker === 'terminating' || worker === 'terminated' || worker === 'finished' || phase === 'Failed' || phase === 'Succeeded';
 }
 
 /** The pod a worker still deals with though no source lists it any more. */

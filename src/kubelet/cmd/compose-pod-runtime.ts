@@ -54,7 +54,7 @@ async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig |
   }
 }
 
-type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'onStarted'>;
+type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'resize' | 'onStarted'>;
 
 export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { allocatable: ResourceList; health: () => RuntimeHealth | undefined }): PodRuntime {
   const { config, rootDir } = settings;

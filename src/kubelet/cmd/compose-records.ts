@@ -1,5 +1,6 @@
 import { errorMessage } from '../../base/errors.ts';
 import { AdmittedRecord } from '../features/admission/admitted-record.ts';
+import { ResourceCheckpoint } from '../features/allocation/resource-checkpoint.ts';
 import { StateFile } from '../features/state/state-file.ts';
 import { Timeline } from '../features/explain/timeline.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
@@ -22,6 +23,9 @@ export interface Records {
   statuses: StatusManager;
   /** Pods that were admitted, so that none is judged twice. */
   admitted: AdmittedRecord;
+  /** Resources that pods were granted, and those that were brought about, in upstream's files. */
+  allocated: ResourceCheckpoint;
+  actuated: ResourceCheckpoint;
   /** What the probes of an earlier run had found, as it was saved. */
   probes: unknown;
   /** Keeps a snapshot of the probes from now on; returns the function to call on each change. */
@@ -58,14 +62,18 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const admitted = new AdmittedRecord(savedAdmitted);
   const saveAdmitted = keep('admitted', () => admitted.snapshot());
   admitted.onChange(() => saveAdmitted());
+  const checkpoint = (name: string): Promise<ResourceCheckpoint> => ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
+  const [allocated, actuated] = await Promise.all([checkpoint('allocated_pods_state'), checkpoint('actuated_pods_state')]);
   return {
     timeline,
     statuses,
     admitted,
     probes: savedProbes,
     keepProbes: (snapshot) => keep('probes', snapshot),
+    allocated,
+    actuated,
     flush: async () => {
-      await Promise.all(open.map((file) => file.flush()));
+      await Promise.all([...open, allocated, actuated].map((file) => file.flush()));
     },
   };
 }

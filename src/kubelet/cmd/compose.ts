@@ -22,7 +22,7 @@ export function composeKubelet(settings: ComposeSettings, world: World, records:
   const unset = (): never => {
     throw new Error('a feature acted before the agent was composed');
   };
-  const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset };
+  const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset, sourcesReady: unset, isOver: unset, misfit: unset };
   const knowledge = composeKnowledge(settings, world, records);
   const actors = composeActors({ settings, world, records, knowledge, links });
   const loop = composeLoop({ settings, world, records, knowledge, actors, links });
@@ -38,7 +38,7 @@ type Startable = Omit<Kubelet, 'start' | 'stop'>;
  * Nothing here waits for the runtime for ever: the loop holds its inputs until it is up.
  */
 async function startKubelet(parts: Startable): Promise<void> {
-  const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation, userNamespaces } = parts;
+  const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation, userNamespaces, csi } = parts;
   cache.onChange(({ uid, after }) => {
     if (after !== undefined) probes.noteStatus(after);
     status.refresh(uid);
@@ -49,7 +49,10 @@ async function startKubelet(parts: Startable): Promise<void> {
     const uids = store.podsUsing(kind, namespace, name).map((pod) => podUid(pod.metadata.uid));
     if (uids.length > 0) loop.post({ kind: 'sync', uids });
   });
+  // What waits for a driver goes on when it comes, as if its object had changed.
+  csi.drivers.onChange((name) => volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name }));
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
+  csi.plugins.start();
   pleg.start();
   monitor.start();
   inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));
@@ -72,10 +75,12 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['admission', () => parts.admission.close()],
     ['pod workers', () => workers.stop()],
     ['probes', () => probes.stop()],
+    ['plugins', () => parts.csi.plugins.stop()],
     ['volumes', () => volumes.stop()],
     ['runtime monitor', () => monitor.stop()],
     ['PLEG', () => pleg.stop()],
     ['cgroups', () => cgroups.stop()],
+    ['resizes', () => parts.allocation.stop()],
     ['records', () => records.flush()],
   ];
   for (const [part, stop] of steps) {

@@ -16,6 +16,8 @@ function harness() {
   const working = new Set<string>();
   const adopted: string[][] = [];
   const missing: string[] = [];
+  /** What the grants of resources were told. */
+  const asked: string[] = [];
   const store = new PodStore();
   const handlers = createPodHandlers({
     store,
@@ -31,13 +33,14 @@ function harness() {
     status: { refresh: (uid) => void calls.push(`status ${uid}`) },
     probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
     admission: { adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)), consider: (subject) => void calls.push(`consider ${subject.metadata.uid}`), missingFeatures: () => missing },
+    allocation: { podUpdated: (subject) => void asked.push(`updated ${subject.metadata.uid}`), podRemoved: (uid) => void asked.push(`removed ${uid}`) },
     recorder: { event: (subject, type, reason, message) => void calls.push(`${subject.metadata.uid} ${type} ${reason}: ${message}`) },
     onPodsChanged: () => void calls.push('changed'),
     cleanup: () => void calls.push('clean'),
     requestCleanup: () => void calls.push('ask to clean'),
     log: silentLogger,
   } as Parameters<typeof createPodHandlers>[0]);
-  return { calls, handlers, store, runtime, unread, working, adopted, missing };
+  return { calls, handlers, store, runtime, unread, working, adopted, missing, asked };
 }
 
 describe('what the loop does about its inputs', () => {
@@ -88,12 +91,12 @@ describe('what the loop does about its inputs', () => {
   });
 
   it('updates, removes and reconciles', () => {
-    const { handlers, calls, store } = harness();
+    const { handlers, calls, store, asked } = harness();
     handlers.podUpdates({ op: 'UPDATE', source: 'file', pods: [pod('a')] });
     handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
     handlers.podRemoves({ op: 'REMOVE', source: 'file', pods: [pod('a')] });
     assert.deepEqual(calls, ['update a', 'changed', 'sync a', 'kill a removed', 'changed']);
-    assert.equal(store.size, 0);
+    assert.deepEqual([asked, store.size], [['updated a', 'removed a'], 0]);
   });
 
   it('never runs a mirror pod; it wakes the static pod it stands for', () => {

@@ -28,6 +28,8 @@ export interface PodHandlersParts {
     /** Features an update needs and the node does not declare. */
     missingFeatures(before: Pod, after: Pod): readonly string[];
   };
+  /** Who was granted which resources; hears of new pods when they are admitted. */
+  allocation: { podUpdated(pod: Pod): void; podRemoved(uid: PodUid): void };
   recorder: EventRecorder;
   /** The set of pods or their requests changed. */
   onPodsChanged: () => void;
@@ -67,7 +69,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
         tellMissingFeatures(parts, pod);
         store.set(pod);
         if (isMirrorPod(pod)) wakeStaticOf(pod);
-        else workers.update(pod, false);
+        else change(parts, pod);
       }
       parts.onPodsChanged();
     },
@@ -77,6 +79,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
         if (isMirrorPod(pod)) wakeStaticOf(pod);
         else workers.kill(podUid(pod.metadata.uid), { cause: 'removed' });
         store.remove(podUid(pod.metadata.uid));
+        parts.allocation.podRemoved(podUid(pod.metadata.uid));
       }
       parts.onPodsChanged();
     },
@@ -122,6 +125,11 @@ function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
     other.name === pod.metadata.name && other.namespace === pod.metadata.namespace && other.uid !== pod.metadata.uid && parts.store.byUid(other.uid) === undefined;
   for (const runtime of parts.runtimePods()) if (isPredecessor(runtime)) parts.workers.killOrphan(runtime, ORPHAN_GRACE_MS);
   for (const unread of parts.unreadPods()) if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
+}
+
+function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {
+  allocation.podUpdated(pod);
+  workers.update(pod, false);
 }
 
 /** Upstream: HandlePodUpdates tells, and goes on. */

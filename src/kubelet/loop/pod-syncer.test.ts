@@ -4,6 +4,7 @@ import { isKind, KubeletError } from '../../base/errors.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import type { Pod } from '../../api/core/pod.ts';
 import type { PodPhase } from '../../api/core/pod-status.ts';
 import type { Standing } from '../features/admission/standing.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
@@ -34,6 +35,9 @@ function harness() {
     deadlineInMs: undefined as number | undefined,
     failures: [] as readonly Failure[],
     existed: true,
+    isResizing: false,
+    granted: undefined as Pod | undefined,
+    resizes: [] as string[],
     standing: { kind: 'admitted' } as Standing,
     cached: emptyPodRuntimeStatus(identity, 0),
   };
@@ -41,6 +45,13 @@ function harness() {
     runtime: {
       syncPod: async () => (calls.push('sync'), { status: world.cached, ...world.outcome }) as SyncOutcome,
       killPod: async ({ graceMs }) => (calls.push(`kill ${graceMs}`), { ...world.kill, status: world.cached }),
+      isResizeUnderWay: () => world.isResizing,
+    },
+    allocation: {
+      apply: (pod) => world.granted ?? pod,
+      noteProgress: (pod, isUnderWay) => void world.resizes.push(`${pod.metadata.labels?.['size'] ?? 'asked'} ${isUnderWay ? 'under way' : 'done'}`),
+      noteError: (_pod, message) => void world.resizes.push(message),
+      podEnded: () => void world.resizes.push('ended'),
     },
     cache: { getOrEmpty: () => world.cached, isRead: () => world.isRead, isSure: () => world.isSure },
     readRuntime: async () => (world.isSure ? world.left : world.read()),
@@ -74,6 +85,18 @@ describe('a pass over a pod', () => {
     world.isRead = false;
     await assert.rejects(sync(), (error) => isKind(error, 'Unavailable'));
     assert.deepEqual(calls, []);
+  });
+
+  it('runs the pod with what it was granted, and tells how far that is', async () => {
+    const { sync, world } = harness();
+    world.granted = buildPod({ 'metadata.labels': { size: 'granted' } });
+    world.isResizing = true;
+    await sync();
+    world.isResizing = false;
+    await sync();
+    world.outcome = { ...world.outcome, failures: [{ scope: 'resize', reason: 'Error', message: 'too small' }] };
+    await sync();
+    assert.deepEqual(world.resizes, ['granted under way', 'granted done', 'too small']);
   });
 
   it('reads the pod anew before it acts when nobody knows what came of an earlier call, and acts on nothing when it cannot', async () => {

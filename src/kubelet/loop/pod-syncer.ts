@@ -22,7 +22,18 @@ import type { StatusUpdater } from './status-updater.ts';
 
 /** The features a pass over a pod needs, each by what is needed of it. */
 export interface PodSyncerParts {
-  runtime: { syncPod(request: SyncPodRequest): Promise<SyncOutcome>; killPod(request: KillPodRequest): Promise<KillOutcome> };
+  runtime: {
+    syncPod(request: SyncPodRequest): Promise<SyncOutcome>;
+    killPod(request: KillPodRequest): Promise<KillOutcome>;
+    isResizeUnderWay(pod: Pod, status: PodRuntimeStatus): boolean;
+  };
+  allocation: {
+    /** The pod with the resources it was granted, which are those it runs with. */
+    apply(pod: Pod): Pod;
+    noteProgress(pod: Pod, isUnderWay: boolean): void;
+    noteError(pod: Pod, message: string): void;
+    podEnded(uid: PodUid): void;
+  };
   cache: {
     getOrEmpty(pod: { uid: PodUid; name: string; namespace: string }): PodRuntimeStatus;
     /** false while nothing sure is known of the pod: it may run, and a second instance must not be started. */
@@ -71,12 +82,13 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /** Order as upstream's SyncPod; but volumes, images and the sandbox are made side by side, by pod-runtime. */
-  async syncPod({ pod, signal }: { pod: Pod; signal: AbortSignal }): Promise<SyncResult> {
+  async syncPod({ pod: wanted, signal }: { pod: Pod; signal: AbortSignal }): Promise<SyncResult> {
     const { status, explain, networkError, volumes, runtime, cache, recorder } = this.#parts;
-    const uid = podUid(pod.metadata.uid);
+    const uid = podUid(wanted.metadata.uid);
     if (!cache.isRead(uid)) throw new KubeletError('Unavailable', 'the runtime has not told yet what runs of this pod', { op: 'read pod' });
     if (!cache.isSure(uid)) await this.#parts.readRuntime(uid);
-    const standing = this.#parts.admission.consider(pod);
+    const standing = this.#parts.admission.consider(wanted);
+    const pod = this.#parts.allocation.apply(wanted);
     const before = status.refresh(uid);
     if (before?.reason === podReasons.deadlineExceeded) recorder.event(pod, 'Normal', podEvents.deadlineExceeded, before.message ?? '');
     if (isTerminal(before)) return { terminal: true };
@@ -96,6 +108,7 @@ export class KubeletPodSyncer implements PodSyncer {
       volumes: () => volumes.ensure(pod, signal),
       signal,
     });
+    this.#noteResize(pod, outcome);
     explain.setOutcome(uid, this.#blockersOf(outcome));
     this.#followObjects(pod, signal);
     // The pass may have outlived the pod's deadline, of which no event tells.
@@ -107,6 +120,14 @@ export class KubeletPodSyncer implements PodSyncer {
     const { cgroups, userNamespaces } = this.#parts;
     const [{ cgroupParent }, userns] = await Promise.all([cgroups.ensurePodCgroup(pod), userNamespaces.ensure(pod)]);
     return { cgroupParent, userns };
+  }
+
+  /** Upstream tells of progress at the beginning of the next pass; here the pass that did it tells. */
+  #noteResize(pod: Pod, outcome: SyncOutcome): void {
+    const { allocation, runtime } = this.#parts;
+    const failure = outcome.failures.find(({ scope }) => scope === 'resize');
+    if (failure !== undefined) allocation.noteError(pod, failure.message);
+    else if (!outcome.aborted) allocation.noteProgress(pod, runtime.isResizeUnderWay(pod, outcome.status));
   }
 
   async syncTerminatingPod(work: { subject: TerminatingSubject; termination: Termination; signal: AbortSignal }): Promise<void> {
@@ -133,6 +154,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncTerminatedPod({ pod, all }: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void> {
     const { status, volumes, cgroups, userNamespaces, explain, collect } = this.#parts;
     const uid = podUid(pod.metadata.uid);
+    this.#parts.allocation.podEnded(uid);
     this.#parts.admission.podStopped(uid);
     status.refresh(uid);
     await volumes.tearDown(uid);

@@ -5,7 +5,7 @@ import { annotations } from '../../api/annotations.ts';
 import { podReasons } from '../../api/reasons.ts';
 import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
 import type { PodVerdict } from '../features/admission/standing.ts';
-import { generatePodStatus } from '../features/status/pod-status.ts';
+import { generatePodStatus, type PodStatusFacts } from '../features/status/pod-status.ts';
 import type { ProbeVerdicts, RestartRules, StartFailures } from '../features/status/interfaces.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
 import type { WorkerState } from '../features/pod-workers/worker-state.ts';
@@ -23,6 +23,8 @@ export interface StatusUpdaterParts {
   pod: (uid: PodUid) => Pod | undefined;
   /** What admission says of the pod: turned away, held, stopped to make room. */
   verdict: (uid: PodUid) => PodVerdict | undefined;
+  /** What is told of a change of the pod's resources, and what is on record of it. */
+  resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
@@ -71,6 +73,7 @@ export class StatusUpdater {
       failures,
       runtimeName: runtimeName(),
       hostIps,
+      ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
     });
     return withVerdict(status, verdict);
   }

@@ -18,9 +18,11 @@ function world(options: { cgroupsPerQOS?: boolean } = {}) {
   const cgroups = new FakeCgroups();
   const log = recordingLog();
   const pods: Pod[] = [];
+  const root = { memoryBytes: 2 ** 30 };
+  const told: string[] = [];
   const config = { cgroupsPerQOS: options.cgroupsPerQOS ?? true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] };
-  const manager = new ContainerManager({ cgroups, clock, random: seededRandom(1), log, config, rootLimits: { memoryBytes: 2 ** 30 }, activePods: () => pods });
-  return { clock, cgroups, log, pods, manager };
+  const manager = new ContainerManager({ cgroups, clock, random: seededRandom(1), log, config, rootLimits: () => ({ memoryBytes: root.memoryBytes }), onRootLimits: ({ problem }) => void told.push(problem ?? 'in force'), activePods: () => pods });
+  return { root, told, clock, cgroups, log, pods, manager };
 }
 
 test('start makes the class groups with the limits of the node', async () => {
@@ -38,6 +40,17 @@ test('a pod\'s group is made once; one that was removed behind our back is made 
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: true });
   cgroups.vanish(NAME);
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
+});
+
+test('overhead that a pod learns of after its group was made is counted; nothing else of a group that is there is changed', async () => {
+  const { manager, cgroups } = world();
+  await manager.start();
+  const pod = burstable('u1');
+  await manager.ensurePodCgroup(pod);
+  await manager.ensurePodCgroup({ ...pod, spec: { ...pod.spec, overhead: { cpu: '250m' } } });
+  assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 768 });
+  await manager.ensurePodCgroup({ ...burstable('u1', '2'), spec: { ...burstable('u1', '2').spec, overhead: { cpu: '250m' } } });
+  assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 768 });
 });
 
 test('class shares follow the set of pods at once, and are put right each minute', async () => {
@@ -152,4 +165,33 @@ test('a pod that comes back while its old group is being removed gets a new one'
   await removal;
   assert.deepEqual([await ensured, await cgroups.exists(NAME)], [{ cgroupParent: NAME, existed: false }, true]);
   await manager.stop();
+});
+
+test('limits of all pods together that the kernel refuses keep no pod from its group, are told once, and tried again', async () => {
+  const { manager, cgroups, clock, told } = world();
+  cgroups.fail('update', { name: '/kubepods', kind: 'Conflict', times: 2 });
+  await manager.start();
+  assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
+  await clock.advance(120_000);
+  assert.deepEqual([told, cgroups.limitsOf('/kubepods')], [['update /kubepods: scripted Conflict', 'in force'], { memoryBytes: 2 ** 30 }]);
+});
+
+test('limits of all pods together follow the node', async () => {
+  const { manager, cgroups, clock, root } = world();
+  await manager.start();
+  root.memoryBytes = 2 ** 29;
+  await clock.advance(60_000);
+  assert.deepEqual(cgroups.limitsOf('/kubepods'), { memoryBytes: 2 ** 29 });
+});
+
+test("a running pod's group can be read and changed; a change of requests reaches its class", async () => {
+  const { manager, cgroups, clock, pods } = world();
+  await manager.start();
+  assert.equal(await manager.read(burstable('u1')), undefined);
+  await manager.ensurePodCgroup(burstable('u1'));
+  const grown = burstable('u1', '1');
+  pods.push(grown);
+  await manager.update(grown, { cpuShares: manager.wanted(grown).cpuShares ?? 0 });
+  await clock.settle();
+  assert.deepEqual([(await manager.read(grown))?.cpuShares, cgroups.limitsOf('/kubepods/burstable')], [1024, { cpuShares: 1024 }]);
 });

@@ -6,7 +6,7 @@ import type { Logger } from '../../../base/log.ts';
 import { createLoop, type Loop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
-import type { CgroupLimits, Cgroups } from '../../ports/cgroups.ts';
+import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
 import { computePodLimits, computeQosShares, podCgroupName, podUidOfCgroup, qosGroups, type QosGroups, type QosTreeConfig } from './qos-tree.ts';
 
 export interface ContainerManagerOptions {
@@ -15,9 +15,11 @@ export interface ContainerManagerOptions {
   random: Random;
   log: Logger;
   config: QosTreeConfig;
-  /** Limits of all pods together (node allocatable without the eviction part). */
-  rootLimits: CgroupLimits;
-  /** The pods that are to run now. */
+  /** Limits of all pods together (node allocatable without the eviction part); asked anew with each pass. */
+  rootLimits: () => CgroupLimits;
+  /** The limits of all pods together are in force now, or could not be set; told when that changes. */
+  onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
+  /** The pods that are to run now, each with the resources it was granted. */
   activePods: () => readonly Pod[];
 }
 
@@ -44,11 +46,16 @@ export class ContainerManager {
   readonly #groups: QosGroups | undefined;
   readonly #loop: Loop;
   readonly #names = new Map<PodUid, string>();
+  /** The overhead that the groups made here count. */
+  readonly #overheads = new Map<PodUid, string>();
   readonly #removing = new Map<PodUid, Promise<void>>();
   #mayWrite = true;
   /** Shares of the burstable class as they were last written. */
   #writtenShares: number | undefined;
   #orphansLeft = 0;
+  /** The limits in force, and what keeps others from being. */
+  #rootLimits: string | undefined;
+  #rootProblem: string | undefined;
 
   constructor(options: ContainerManagerOptions) {
     this.#options = options;
@@ -67,9 +74,10 @@ export class ContainerManager {
   async start(): Promise<void> {
     const groups = this.#groups;
     if (groups === undefined) return;
-    const { cgroups, log, rootLimits, activePods } = this.#options;
+    const { cgroups, log, activePods } = this.#options;
     try {
-      await cgroups.ensure(groups.guaranteed, rootLimits);
+      await cgroups.ensure(groups.guaranteed, {});
+      await this.#limitRoot(groups);
       const shares = computeQosShares(activePods());
       await Promise.all([cgroups.ensure(groups.burstable, { cpuShares: shares.burstable }), cgroups.ensure(groups.bestEffort, { cpuShares: shares.bestEffort })]);
       this.#loop.start();
@@ -94,7 +102,7 @@ export class ContainerManager {
     if (this.#mayWrite && this.#groups !== undefined && computeQosShares(this.#options.activePods()).burstable !== this.#writtenShares) this.#loop.wake();
   }
 
-  /** Makes the pod's group with its limits if it is not there. One that is there is left as it is (upstream: EnsureExists). */
+  /** Makes the pod's group with its limits if it is not there. One that is there is left as it is (upstream: EnsureExists), unless the pod's overhead changed. */
   async ensurePodCgroup(pod: Pod): Promise<PodCgroup> {
     if (this.#groups === undefined) return { cgroupParent: '', existed: true };
     const uid = podUid(pod.metadata.uid);
@@ -103,8 +111,13 @@ export class ContainerManager {
     await this.#removing.get(uid);
     this.#names.set(uid, name);
     if (!this.#mayWrite) return { cgroupParent, existed: true };
-    if (await this.#options.cgroups.exists(name)) return { cgroupParent, existed: true };
-    await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
+    const overhead = canonicalOverhead(pod);
+    const existed = await this.#options.cgroups.exists(name);
+    if (!existed) await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
+    // A pod may learn its overhead after its group was made: when its runtime class comes later than the pod itself.
+    else if ((this.#overheads.get(uid) ?? overhead) !== overhead) await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
+    this.#overheads.set(uid, overhead);
+    if (existed) return { cgroupParent, existed };
     this.podsChanged();
     return { cgroupParent, existed: false };
   }
@@ -150,6 +163,56 @@ export class ContainerManager {
     return failed.length;
   }
 
+  /** A limit below what pods use already is refused by the kernel; that keeps no pod from running, and is tried again (upstream: enforceNodeAllocatableCgroups). */
+  async #limitRoot(groups: QosGroups): Promise<void> {
+    const { cgroups, log, onRootLimits } = this.#options;
+    const limits = this.#options.rootLimits();
+    const text = JSON.stringify(limits);
+    if (this.#rootLimits === text) return;
+    try {
+      await cgroups.update(groups.guaranteed, limits);
+      this.#rootLimits = text;
+      this.#rootProblem = undefined;
+      onRootLimits?.({ limits });
+    } catch (error) {
+      const problem = errorMessage(error);
+      if (this.#rootProblem !== problem) {
+        this.#rootProblem = problem;
+        log.warn('the limits of all pods together cannot be set; tried again', { cgroup: groups.guaranteed, error: problem });
+        onRootLimits?.({ limits, problem });
+      }
+    }
+  }
+
+  /** What the pod's own cgroup says; undefined where none is kept (upstream: GetPodCgroupConfig, GetPodCgroupMemoryUsage). */
+  async read(pod: Pod): Promise<CgroupValues | undefined> {
+    const name = this.#mayWrite ? this.#nameOf(pod) : undefined;
+    if (name === undefined) return undefined;
+    try {
+      return await this.#options.cgroups.read(name);
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  /** What the pod's resources lead to. */
+  wanted(pod: Pod): CgroupLimits {
+    return computePodLimits(pod, this.#options.config);
+  }
+
+  /** Other limits for a pod that runs. */
+  async update(pod: Pod, limits: CgroupLimits): Promise<void> {
+    const name = this.#nameOf(pod);
+    if (name === undefined) return;
+    await this.#options.cgroups.update(name, limits);
+    this.podsChanged();
+  }
+
+  #nameOf(pod: Pod): string | undefined {
+    return this.#groups === undefined ? undefined : podCgroupName(this.#groups, podQos(pod), podUid(pod.metadata.uid));
+  }
+
   async #remove(uid: PodUid): Promise<void> {
     const { cgroups, clock } = this.#options;
     const name = this.#names.get(uid) ?? (await this.listPodCgroups()).get(uid);
@@ -158,6 +221,7 @@ export class ContainerManager {
       try {
         await cgroups.remove(name);
         this.#names.delete(uid);
+        this.#overheads.delete(uid);
         this.podsChanged();
         return;
       } catch (error) {
@@ -171,7 +235,8 @@ export class ContainerManager {
   async #updateShares(): Promise<void> {
     const groups = this.#groups;
     if (groups === undefined || !this.#mayWrite) return;
-    const { cgroups, activePods, rootLimits } = this.#options;
+    const { cgroups, activePods } = this.#options;
+    await this.#limitRoot(groups);
     const shares = computeQosShares(activePods());
     const wanted = [
       [groups.burstable, shares.burstable],
@@ -183,10 +248,14 @@ export class ContainerManager {
       } catch (error) {
         if (!isKind(error, 'NotFound')) throw error;
         // Somebody removed it; pods below it are gone with it and will be made again by their own sync.
-        await cgroups.ensure(groups.guaranteed, rootLimits);
+        await cgroups.ensure(groups.guaranteed, {});
+        this.#rootLimits = undefined;
+        await this.#limitRoot(groups);
         await cgroups.ensure(name, { cpuShares });
       }
     }
     this.#writtenShares = shares.burstable;
   }
 }
+
+const canonicalOverhead = (pod: Pod): string => JSON.stringify(Object.entries(pod.spec.overhead ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));

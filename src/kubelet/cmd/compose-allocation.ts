@@ -1,0 +1,33 @@
+import { AllocationManager } from '../features/allocation/allocation-manager.ts';
+import type { FeatureContext } from './compose-features.ts';
+
+/** Who was granted which resources. Whether a wish fits is asked of admission, which is made later and linked then. */
+export function composeAllocation({ settings, world, records, knowledge, links }: FeatureContext): AllocationManager {
+  const { config } = settings;
+  const { machine, cgroups } = world;
+  return new AllocationManager({
+    allocated: records.allocated,
+    actuated: records.actuated,
+    clock: world.clock,
+    recorder: knowledge.recorder,
+    node: () => ({
+      allocatable: knowledge.node.allocatable,
+      cpuManagerPolicy: config.versioned.cpuManagerPolicy,
+      memoryManagerPolicy: config.versioned.memoryManagerPolicy,
+      swapBehavior: config.cgroups.swapBehavior,
+      cgroupVersion: cgroups.version,
+      swapControl: machine.swapBytes > 0,
+    }),
+    pods: () => knowledge.store.pods(),
+    isOver: (uid) => links.isOver(uid),
+    misfit: (pod) => links.misfit(pod),
+    sourcesReady: () => links.sourcesReady(),
+    runtime: (uid) => (knowledge.cache.isRead(uid) ? knowledge.cache.get(uid) : undefined),
+    toldConditions: (uid) => records.statuses.get(uid)?.conditions ?? knowledge.store.byUid(uid)?.status?.conditions ?? [],
+    onChange: (uid) => links.refreshStatus(uid),
+    onGranted: (uid) => {
+      links.refreshStatus(uid);
+      links.post({ kind: 'sync', uids: [uid] });
+    },
+  });
+}
