@@ -14,6 +14,8 @@ export interface ContainerdFacts {
   snapshotter: Snapshotter;
   cniBinDir: string;
   sandboxImage: string;
+  /** Further runtime handlers, each a runc-compatible program, by name. */
+  handlers?: Readonly<Record<string, string>>;
 }
 
 /** `containerd github.com/containerd/containerd v1.7.22 7f7...` and Debian's `1.6.20~ds1` alike. Throws `Unimplemented` before 1.6. */
@@ -91,7 +93,7 @@ function criTablesV2(instance: Instance, facts: ContainerdFacts): [string, TomlT
     [`${cri}.cni`, { bin_dir: facts.cniBinDir, conf_dir: instance.cniConfDir, max_conf_num: 1 }],
     [`${cri}.registry`, { config_path: instance.registryCertsDir }],
     [`${cri}.containerd`, { snapshotter: facts.snapshotter, default_runtime_name: 'runc' }],
-    ...runcTables(`${cri}.containerd`, instance),
+    ...runcTables(`${cri}.containerd`, instance, facts),
   ];
 }
 
@@ -108,18 +110,20 @@ function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlT
     [runtime, { restrict_oom_score_adj: !facts.maySetOomScore, netns_mounts_under_state_dir: true }],
     [`${runtime}.cni`, { ...binDir, conf_dir: instance.cniConfDir, max_conf_num: 1 }],
     [`${runtime}.containerd`, { default_runtime_name: 'runc' }],
-    ...runcTables(`${runtime}.containerd`, instance),
+    ...runcTables(`${runtime}.containerd`, instance, facts),
     ["plugins.'io.containerd.grpc.v1.cri'", { stream_server_address: '127.0.0.1', stream_server_port: '0' }],
     ["plugins.'io.containerd.transfer.v1.local'", { config_path: instance.registryCertsDir }],
   ];
 }
 
-function runcTables(parent: string, instance: Instance): [string, TomlTable][] {
-  return [
-    [`${parent}.runtimes.runc`, { runtime_type: 'io.containerd.runc.v2' }],
-    // Root: runc's own state would otherwise lie in /run/containerd, shared with every other containerd.
-    [`${parent}.runtimes.runc.options`, { SystemdCgroup: false, Root: `${instance.containerdState}/runc` }],
+function runcTables(parent: string, instance: Instance, { handlers = {} }: ContainerdFacts): [string, TomlTable][] {
+  // Root: runc's own state would otherwise lie in /run/containerd, shared with every other containerd.
+  const common = { SystemdCgroup: false, Root: `${instance.containerdState}/runc` };
+  const tables = (name: string, options: TomlTable): [string, TomlTable][] => [
+    [`${parent}.runtimes.${name}`, { runtime_type: 'io.containerd.runc.v2' }],
+    [`${parent}.runtimes.${name}.options`, options],
   ];
+  return [...tables('runc', common), ...Object.entries(handlers).flatMap(([name, program]) => tables(name, { ...common, BinaryName: program }))];
 }
 
 function renderTable(table: TomlTable): string {

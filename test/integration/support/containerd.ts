@@ -19,6 +19,8 @@ export interface TestContainerdOptions {
   name: string;
   /** Beside pause, web and web-user. */
   images?: readonly OciImage[];
+  /** Further runtime handlers, each a runc-compatible program, by name. */
+  handlers?: Readonly<Record<string, string>>;
 }
 
 /** A running containerd and the ways to disturb it. */
@@ -101,7 +103,7 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
   const instance = deriveInstance(folder);
   try {
-    const facts = await startOwnContainerd(instance, (message) => console.error(message));
+    const facts = await startOwnContainerd(instance, (message) => console.error(message), options.handlers);
     const containerd = new TestContainerd(instance, facts);
     await containerd.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
     return containerd;

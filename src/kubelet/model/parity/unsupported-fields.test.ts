@@ -17,19 +17,15 @@ test('a plain pod asks for nothing that is missing', () => {
 test('what would break or weaken a pod rejects it, with the path', () => {
   assert.deepEqual(
     found({
-      runtimeClassName: 'gvisor',
-      volumes: [{ name: 'ok', emptyDir: {} }, { name: 'claim', persistentVolumeClaim: { claimName: 'x' } }, { name: 'huge', emptyDir: { medium: 'HugePages-2Mi' } }],
-      initContainers: [{ name: 'i', env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'p', key: 'k' } } }] }],
+      resourceClaims: [{ name: 'r', resourceClaimName: 'x' }],
+      initContainers: [{ name: 'ok' }, { name: 'i', resources: { claims: [{ name: 'r' }] } }],
     }),
-    [
-      'reject spec.runtimeClassName', 'reject spec.volumes[1].persistentVolumeClaim', 'reject spec.volumes[2].emptyDir.medium',
-      'reject spec.initContainers[0].env[0].valueFrom.fileKeyRef',
-    ],
+    ['reject spec.resourceClaims', 'reject spec.initContainers[1].resources.claims'],
   );
 });
 
 test('what only loses a convenience is warned about', () => {
-  assert.deepEqual(found({ overhead: { cpu: '1' }, affinity: { nodeAffinity: {}, podAffinity: {} }, nodeSelector: { a: 'b' } }), ['warn spec.overhead', 'warn spec.affinity.nodeAffinity', 'warn spec.nodeSelector']);
+  assert.deepEqual(found({ affinity: { nodeAffinity: {}, podAffinity: {} }, nodeSelector: { a: 'b' } }), ['warn spec.affinity.nodeAffinity', 'warn spec.nodeSelector']);
 });
 
 test('empty lists ask for nothing', () => {
