@@ -5,13 +5,14 @@ import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { isKind, KubeletError } from '../../base/errors.ts';
-import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome } from '../ports/host-files.ts';
+import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../ports/host-files.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
 import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
 import { fileWork } from './linux-file-work.ts';
 import { watchHostPath } from './linux-files-watch.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
 import { openFileBeneath, readOpenFile } from './linux-read-beneath.ts';
+import { makeDirectoryBeneath, makeTree } from './linux-make-tree.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
@@ -116,6 +117,14 @@ export class LinuxFiles implements HostFiles {
       }
       await chmod(path, mode);
     });
+  }
+
+  async makeDirectoryBeneath(folder: string, path: string, mode: number): Promise<void> {
+    await makeDirectoryBeneath(folder, path, mode);
+  }
+
+  async makeTree(folder: string, name: string, files: ReadonlyMap<string, TreeFile>): Promise<void> {
+    await makeTree(folder, name, files);
   }
 
   async remove(path: string): Promise<void> {

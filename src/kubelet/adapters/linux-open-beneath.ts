@@ -33,13 +33,13 @@ class Refused extends Error {
  * 2. A symlink is read and its parts are walked by the same rule. Absolute ones, and those that climb over the root, count from the volume's
  *    root if their text leads there, as the host would resolve them; else they are refused.
  * 3. `..` goes back to a directory that is still held open, never by asking the kernel.
- * 4. What is missing is made as directories with the volume's own mode (setgid included), and opened without following.
+ * 4. What is missing is made as directories with `newMode`, else with the volume's own mode (setgid included), and opened without following.
  */
-export async function openBeneath(ops: FdOps, root: string, subPath: string): Promise<OpenBeneathResult> {
+export async function openBeneath(ops: FdOps, root: string, subPath: string, newMode?: number): Promise<OpenBeneathResult> {
   const trail: number[] = [];
   try {
     trail.push(await ops.open(root, PATH_DIRECTORY & ~constants.O_NOFOLLOW));
-    const walk = new Walk(ops, trail, root);
+    const walk = new Walk(ops, trail, { root, newMode });
     await walk.go(partsOf(subPath, false));
     const fd = trail.pop() as number;
     return { kind: 'opened', fd, directory: walk.atDirectory };
@@ -57,12 +57,14 @@ class Walk {
   /** From the volume's root to where the walk is. */
   readonly #trail: number[];
   readonly #root: string;
+  readonly #newMode: number | undefined;
   #links = 0;
 
-  constructor(ops: FdOps, trail: number[], root: string) {
+  constructor(ops: FdOps, trail: number[], { root, newMode }: { root: string; newMode: number | undefined }) {
     this.#ops = ops;
     this.#trail = trail;
     this.#root = root;
+    this.#newMode = newMode;
   }
 
   async go(parts: readonly Part[]): Promise<void> {
@@ -119,7 +121,7 @@ class Walk {
   async #make(part: Part): Promise<undefined> {
     if (part.fromLink) throw new Refused('create', 'a symbolic link leads to nothing');
     const path = below(this.#here, part.name);
-    const mode = Number((await this.#ops.fstat(this.#trail[0] as number)).mode & MODE_BITS);
+    const mode = this.#newMode ?? Number((await this.#ops.fstat(this.#trail[0] as number)).mode & MODE_BITS);
     let isOurs = true;
     try {
       await this.#ops.mkdir(path, mode);

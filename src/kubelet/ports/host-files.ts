@@ -9,6 +9,14 @@ export interface FileInfo {
   gid: number;
 }
 
+/** A file of a tree to be made. */
+export interface TreeFile {
+  content: Uint8Array;
+  mode: number;
+  /** Its owner; the agent's user when not given. */
+  uid?: number;
+}
+
 export interface GroupOwnership {
   gid: number;
   /** The group may read; else it may write too. */
@@ -46,6 +54,13 @@ export interface HostFiles {
   appendFile(path: string, content: string): Promise<void>;
   /** With its parents; exactly this mode whatever the umask. One that is there already is success and keeps its mode. */
   makeDirectory(path: string, mode: number): Promise<void>;
+  /** The same for a folder that others may write to: links below `folder` are followed only as long as they stay in it, else `Invalid`. */
+  makeDirectoryBeneath(folder: string, path: string, mode: number): Promise<void>;
+  /**
+   * Makes the new directory `name` in `folder` and these files in it, by paths relative to it. Nothing that is swapped meanwhile by others who
+   * may write to `folder` leads elsewhere. `AlreadyExists` when the name is taken; what a failure leaves half made is the caller's to remove.
+   */
+  makeTree(folder: string, name: string, files: ReadonlyMap<string, TreeFile>): Promise<void>;
   /** Removes a file or an empty directory; what is gone is success. */
   remove(path: string): Promise<void>;
   /** Removes a tree, however deep and wide, without crossing a mount point or following symlinks; `Unavailable` when something is mounted below. */

@@ -52,7 +52,7 @@ test('a visible link somebody removed comes back without a rewrite', async () =>
 test('a failure leaves the old content visible and no half-written folder; what a crash left is removed', async () => {
   const { files, writer } = world();
   await writer.write(V, payload({ a: 'old' }));
-  const end = files.fail('writeFile', { below: V, kind: 'Unavailable' });
+  const end = files.fail('makeTree', { below: V, kind: 'Unavailable' });
   await assert.rejects(writer.write(V, payload({ a: 'new' })));
   assert.deepEqual([files.peek(`${V}/a`), (await hiddenOf(files)).length], ['old', 1]);
   end();
@@ -85,6 +85,19 @@ test('hidden folders and visible names swapped for links to the host are not fol
   await files.symlink('/etc/passwd', `${V}/..2019_01_01_00_00_00.5`);
   await writer.write(V, payload({ a: '2' }));
   assert.deepEqual([files.peek('/etc/passwd'), await files.list('/etc'), files.peek(`${V}/a`)], ['root', ['passwd'], '2']);
+});
+
+test('a data link that became a folder or a file is replaced', async () => {
+  for (const kind of ['directory', 'file'] as const) {
+    const { files, writer } = world();
+    await writer.write(V, payload({ a: '1' }));
+    await files.remove(`${V}/..data`);
+    if (kind === 'file') await files.writeFile(`${V}/..data`, 'x', 0o644);
+    else await files.makeDirectory(`${V}/..data/a/b`, 0o755);
+    await files.makeDirectory(`${V}/..data_tmp/x`, 0o755);
+    assert.equal(await writer.write(V, payload({ a: '2' })), true);
+    assert.deepEqual([files.peek(`${V}/a`), (await hiddenOf(files)).length, await files.lstat(`${V}/..data_tmp`)], ['2', 1, undefined], kind);
+  }
 });
 
 test('paths that leave the volume, or belong to the writer, are refused before anything is written', async () => {

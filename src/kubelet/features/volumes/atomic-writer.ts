@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer';
-import path from 'node:path/posix';
 import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -27,7 +26,8 @@ export interface AtomicWriterOptions {
  *   <folder>/..data -> ..2026_01_02_03_04_05.123456789, replaced by rename
  *   <folder>/a -> ..data/a                           what users see
  * Against CVE-2017-1002102 (host files deleted through swapped links): the target of ..data is used only if it is a plain name of our own shape;
- * trees are removed only if they are real directories of that shape in this folder; only symlinks are removed from the visible part.
+ * trees are made and removed by descriptor and only if they are directories of that shape in this folder; only symlinks are removed from the
+ * visible part.
  */
 export class AtomicWriter {
   readonly #options: AtomicWriterOptions;
@@ -56,7 +56,8 @@ export class AtomicWriter {
       }
       return (await this.#options.files.lstat(`${folder}/${target}`))?.type === 'directory' ? target : undefined;
     } catch (error) {
-      if (isKind(error, 'NotFound')) return undefined;
+      // Invalid: it is no link.
+      if (isKind(error, 'NotFound') || isKind(error, 'Invalid')) return undefined;
       throw error;
     }
   }
@@ -95,15 +96,11 @@ export class AtomicWriter {
     const { files } = this.#options;
     const hidden = await this.#newHiddenName(folder);
     try {
-      await files.makeDirectory(`${folder}/${hidden}`, 0o755);
-      for (const [name, { content, mode, uid }] of payload) {
-        if (name.includes('/')) await files.makeDirectory(path.dirname(`${folder}/${hidden}/${name}`), 0o755);
-        await files.writeFile(`${folder}/${hidden}/${name}`, content, mode);
-        if (uid !== undefined) await files.chown(`${folder}/${hidden}/${name}`, uid, -1);
-      }
+      await files.makeTree(folder, hidden, payload);
       if (fsGroup !== undefined) await giveToGroup(files, folder, { gid: fsGroup, readOnly: true });
-      await files.remove(`${folder}/${DATA_NEXT}`);
+      await files.removeTree(`${folder}/${DATA_NEXT}`);
       await files.symlink(hidden, `${folder}/${DATA_NEXT}`);
+      await this.#clearTheWay(folder);
       await files.rename(`${folder}/${DATA_NEXT}`, `${folder}/${DATA}`);
       return hidden;
     } catch (error) {
@@ -112,6 +109,14 @@ export class AtomicWriter {
       });
       throw error;
     }
+  }
+
+  /** A rename replaces a link, and no directory that somebody put in its place. */
+  async #clearTheWay(folder: string): Promise<void> {
+    const { files, log } = this.#options;
+    if ((await files.lstat(`${folder}/${DATA}`))?.type !== 'directory') return;
+    log.warn('a volume was tampered with: its data link is a folder and is taken away', { path: folder });
+    await files.removeTree(`${folder}/${DATA}`);
   }
 
   /** Never one that is there: writing into it would mix old and new content. */

@@ -26,7 +26,7 @@ export async function showPayload(options: ObjectVolumeOptions, request: VolumeR
   const { pod, spec, path, mounted, fsGroup } = request;
   await options.files.makeDirectory(path, 0o777);
   if (content.inMemory) await options.tmpfs.ensure(pod, path, { mounted });
-  for (const nested of nestedMountPoints(pod, spec.podVolume)) await options.files.makeDirectory(`${path}/${nested}`, 0o755);
+  for (const nested of nestedMountPoints(pod, spec.podVolume)) await options.files.makeDirectoryBeneath(path, nested, 0o755);
   await options.writer.write(path, content.payload, fsGroup);
   return { hostPath: path, readOnly: true, selinuxRelabel: true, settled: content.settled };
 }

@@ -3,14 +3,15 @@ import path from 'node:path/posix';
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
 import { computeGroupMode } from '../../model/group-mode.ts';
-import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome } from '../host-files.ts';
+import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../host-files.ts';
 import { FakeFileTree, hasMountBelow, infoOf, pathBeneath, type FakeNode } from './fake-file-tree.ts';
+import { openBeneath } from './fake-open-beneath.ts';
 
 export type FileOperation = Exclude<keyof HostFiles, 'watch'>;
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
-const WRITING: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'remove', 'removeTree', 'rename', 'symlink', 'chmod', 'chown', 'giveToGroup', 'gzip']);
-const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'symlink', 'gzip']);
+const WRITING: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'makeDirectoryBeneath', 'makeTree', 'remove', 'removeTree', 'rename', 'symlink', 'chmod', 'chown', 'giveToGroup', 'gzip']);
+const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'makeDirectoryBeneath', 'makeTree', 'symlink', 'gzip']);
 
 interface Rule {
   below: string;
@@ -146,6 +147,28 @@ export class FakeHostFiles implements HostFiles {
   async makeDirectory(directory: string, mode: number): Promise<void> {
     await this.#enter('makeDirectory', directory);
     if (this.#makeDirectories(directory, mode)) this.#notify(directory, true);
+  }
+
+  async makeDirectoryBeneath(folder: string, relative: string, mode: number): Promise<void> {
+    await this.#enter('makeDirectoryBeneath', `${folder}/${relative}`);
+    const opened = openBeneath(this.tree, folder, relative, mode);
+    if (opened.kind === 'refused') throw new KubeletError('Invalid', `mkdir ${folder}/${relative}: ${opened.why}`);
+    if (opened.node.type !== 'directory') throw new KubeletError('AlreadyExists', `mkdir ${folder}/${relative}: exists and is not a directory`);
+    this.#notify(`${folder}/${relative}`, true);
+  }
+
+  async makeTree(folder: string, name: string, files: ReadonlyMap<string, TreeFile>): Promise<void> {
+    await this.#enter('makeTree', `${folder}/${name}`);
+    const { parent, node } = this.tree.find(`${folder}/${name}`, false);
+    if (node !== undefined) throw new KubeletError('AlreadyExists', `${folder}/${name}: file exists`);
+    parent.entries.set(name, this.tree.newNode('directory', 0o755, parent.device));
+    for (const [relative, { content, mode, uid }] of files) {
+      const at = `${folder}/${name}/${relative}`;
+      this.#makeDirectories(path.dirname(at), 0o755);
+      this.#put(at, content, mode);
+      if (uid !== undefined) this.tree.existing(at, false).uid = uid;
+    }
+    this.#notify(`${folder}/${name}`, true);
   }
 
   async remove(target: string): Promise<void> {

@@ -7,8 +7,8 @@ const LONGEST_SYMLINK_CHAIN = 40;
 const partsOf = (text: string, fromLink: boolean): { name: string; fromLink: boolean }[] => text.split('/').filter((name) => name !== '' && name !== '.').map((name) => ({ name, fromLink }));
 const refused = (step: 'create' | 'open', why: string): Opened => ({ kind: 'refused', step, why });
 
-/** What `Mounts.bindBeneath` promises of the way to a part of a volume, on the fake tree. */
-export function openBeneath(tree: FakeFileTree, root: string, subPath: string): Opened {
+/** What `Mounts.bindBeneath` and `HostFiles.makeDirectoryBeneath` promise of the way to a part of a volume, on the fake tree. */
+export function openBeneath(tree: FakeFileTree, root: string, subPath: string, newMode?: number): Opened {
   const rootNode = tree.existing(root, true);
   let trail: FakeNode[] = [rootNode];
   let pending = partsOf(subPath, false);
@@ -35,7 +35,7 @@ export function openBeneath(tree: FakeFileTree, root: string, subPath: string): 
     const entry = here.entries.get(part.name);
     if (entry === undefined) {
       if (part.fromLink) return refused('create', 'a symbolic link leads to nothing');
-      const made = tree.newNode('directory', rootNode.mode, here.device);
+      const made = tree.newNode('directory', newMode ?? rootNode.mode, here.device);
       here.entries.set(part.name, made);
       trail.push(made);
       continue;

@@ -31,6 +31,7 @@ export function hostFilesContract(name: string, make: () => Promise<HostFilesUnd
   describe(`HostFiles contract: ${name}`, () => {
     describeContent(contract);
     describeTree(contract);
+    describeShared(contract);
     describeGroups(contract);
     describeWatching(contract);
   });
@@ -187,6 +188,38 @@ function describeTree(contract: Contract): void {
     await files.chmod(`${root}/d`, 0o2770);
     assert.equal((await files.lstat(`${root}/d`))?.mode, 0o2770);
     await rejects('NotFound', files.chmod(`${root}/none`, 0o644));
+  });
+}
+
+function describeShared(contract: Contract): void {
+  const bytes = (content: string): Uint8Array => new TextEncoder().encode(content);
+  contract('a tree is made anew, with its folders, modes and owners, and never over something', async ({ files, root }) => {
+    const tree = new Map([['a', { content: bytes('1'), mode: 0o400 }], ['d/e/b', { content: bytes('2'), mode: 0o666, uid: 77 }], ['d/c', { content: bytes('3'), mode: 0o640 }]]);
+    await files.makeTree(root, 'tree', tree);
+    const seen = await Promise.all(['', '/a', '/d', '/d/e', '/d/e/b', '/d/c'].map(async (name) => {
+      const info = await files.lstat(`${root}/tree${name}`);
+      return `${name} ${info?.type} ${info?.mode.toString(8)} ${info?.uid}`;
+    }));
+    assert.deepEqual(seen, [' directory 755 0', '/a file 400 0', '/d directory 755 0', '/d/e directory 755 0', '/d/e/b file 666 77', '/d/c file 640 0']);
+    assert.deepEqual([await files.readText(`${root}/tree/d/e/b`), await files.readText(`${root}/tree/d/c`)], ['2', '3']);
+    await rejects('AlreadyExists', files.makeTree(root, 'tree', tree));
+    await files.makeDirectory(`${root}/host`, 0o755);
+    await files.symlink('host', `${root}/link`);
+    await rejects('AlreadyExists', files.makeTree(root, 'link', tree));
+    await rejects('NotFound', files.makeTree(`${root}/none`, 'tree', tree));
+    assert.deepEqual(await files.list(`${root}/host`), []);
+  });
+  contract('a directory below a folder of others is made where links stay inside, and nowhere else', async ({ files, root }) => {
+    await files.makeDirectory(`${root}/v/in`, 0o755);
+    await files.makeDirectory(`${root}/host`, 0o755);
+    await files.writeFile(`${root}/v/file`, '', 0o644);
+    for (const [name, target] of Object.entries({ inside: 'in', out: '../host', absolute: `${root}/host`, dangling: 'x' })) await files.symlink(target, `${root}/v/${name}`);
+    await files.makeDirectoryBeneath(`${root}/v`, 'inside/a/b', 0o701);
+    await files.makeDirectoryBeneath(`${root}/v`, 'inside/a', 0o755);
+    assert.deepEqual([(await files.lstat(`${root}/v/in/a`))?.mode, (await files.lstat(`${root}/v/in/a/b`))?.mode], [0o701, 0o701]);
+    for (const bad of ['out/x', 'absolute/x', 'dangling', 'dangling/x', '../x', 'file/x']) await rejects('Invalid', files.makeDirectoryBeneath(`${root}/v`, bad, 0o755));
+    await rejects('AlreadyExists', files.makeDirectoryBeneath(`${root}/v`, 'file', 0o755));
+    assert.deepEqual([await files.list(`${root}/host`), await files.list(root)], [[], ['host', 'v']]);
   });
 }
 
