@@ -22,6 +22,8 @@ const rejected = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ .
 const warned = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ ...notYet(note), whole: true, severity: 'warn', ...(when === undefined ? {} : { when }) });
 const rejectedAll = (names: string, note: string): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, rejected(note)]));
 
+const wholeAll = (names: string, parity: Parity): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, whole(parity)]));
+
 const scheduler = honoured('read by the scheduler, not by a kubelet');
 const windows = honoured('Windows only; no effect on Linux');
 
@@ -29,7 +31,7 @@ const containerRows: TypeRows = {
   ...yes('name image command args workingDir ports envFrom env resources restartPolicy restartPolicyRules volumeMounts livenessProbe readinessProbe startupProbe lifecycle'),
   ...yes('terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty'),
   resizePolicy: whole(notYet('containers are not resized in place')),
-  volumeDevices: rejected('block volumes are not there yet'),
+  volumeDevices: whole(honoured('of PersistentVolumes of mode Block; upstream also holds the device by a loop device, this agent does not')),
 };
 
 /** By type name, in the order they are met from PodSpec. */
@@ -62,18 +64,20 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   },
   Volume: {
     ...yes('name hostPath emptyDir configMap secret downwardAPI projected'),
-    image: rejected('image volumes are not there yet'),
-    persistentVolumeClaim: rejected('persistent volumes need an API server'),
-    ephemeral: rejected('persistent volumes need an API server'),
+    image: whole(honoured('the runtime mounts it: containerd since 2.1; before, the container waits with CreateContainerConfigError that says so')),
+    persistentVolumeClaim: whole(honoured('without an API server claim and PersistentVolume stand beside the pod, bound by volumeName or claimRef; one ReadWriteOncePod volume has one pod also without a scheduler')),
+    ephemeral: whole(honoured('without an API server nobody makes the claim from the template: it stands beside the pod, under the name <pod>-<volume>, with the pod as owner')),
     csi: rejected('CSI volumes are not there yet'),
-    gitRepo: rejected('switched off in upstream 1.36 as well'),
-    ...rejectedAll('nfs iscsi fc flexVolume', 'network and block volumes are not there yet'),
-    ...rejectedAll('gcePersistentDisk awsElasticBlockStore glusterfs rbd cinder cephfs flocker azureFile vsphereVolume quobyte azureDisk photonPersistentDisk portworxVolume scaleIO storageos', 'removed in upstream or moved to CSI'),
+    gitRepo: whole(honoured('refused when it is to be mounted, as upstream does with its gate GitRepoVolumeDriver off')),
+    nfs: whole(honoured('by mount.nfs of the node; a server that is gone is left by force when the pod ends')),
+    ...rejectedAll('iscsi fc flexVolume', 'network and block volumes are not there yet'),
+    ...wholeAll('gcePersistentDisk awsElasticBlockStore cinder azureFile vsphereVolume azureDisk portworxVolume', honoured('moved to CSI: the event FailedMount names the driver; upstream hands it to that driver unasked')),
+    ...wholeAll('glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos', honoured('removed in upstream: no volume plugin matched')),
   },
   HostPathVolumeSource: yes('path type'),
   EmptyDirVolumeSource: {
-    medium: { ...partly('"" and Memory work, HugePages do not'), severity: 'reject', when: (value) => typeof value === 'string' && value.startsWith('HugePages') },
-    sizeLimit: partly('limits Memory; on disk it is not enforced'),
+    medium: honoured('memory-backed volumes stay out of swap where the kernel can (since 6.4); where it cannot and swap is on, an event says so'),
+    sizeLimit: partly('limits Memory and, unlike upstream, HugePages; on disk it is not enforced before there is eviction'),
   },
   SecretVolumeSource: yes('secretName items defaultMode optional'),
   ConfigMapVolumeSource: yes('name items defaultMode optional'),
@@ -83,9 +87,9 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   ProjectedVolumeSource: yes('sources defaultMode'),
   VolumeProjection: {
     ...yes('secret downwardAPI configMap'),
-    serviceAccountToken: rejected('no tokens are given out'),
-    clusterTrustBundle: rejected('trust bundles need an API server'),
-    podCertificate: rejected('certificates of pods need an API server'),
+    serviceAccountToken: whole(honoured('renewed at 80 % of its life; without an API server nobody gives out tokens, and the pod waits with FailedMount that says so')),
+    clusterTrustBundle: whole(honoured('refused when it is to be mounted, as upstream does with its gate ClusterTrustBundleProjection off')),
+    podCertificate: whole(honoured('refused when it is to be mounted, as upstream does with its gate PodCertificateRequest off')),
   },
   SecretProjection: yes('name items optional'),
   DownwardAPIProjection: yes('items'),
@@ -119,7 +123,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   TCPSocketAction: yes('port host'),
   GRPCAction: yes('port service'),
   Lifecycle: { ...yes('postStart preStop'), stopSignal: warned('the stop signal of the image is used; needs the alpha gate ContainerStopSignals') },
-  LifecycleHandler: { ...yes('exec httpGet sleep'), tcpSocket: whole(honoured('has no effect in upstream either')) },
+  LifecycleHandler: { ...yes('exec httpGet sleep'), tcpSocket: whole(honoured('fails when its time comes, as in upstream: there is no such hook')) },
   SleepAction: yes('seconds'),
   SecurityContext: {
     ...yes('capabilities privileged seLinuxOptions runAsUser runAsGroup runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation procMount seccompProfile appArmorProfile'),
