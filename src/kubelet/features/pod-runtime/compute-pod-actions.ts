@@ -9,7 +9,7 @@ import { isPodLevelChanged, resizeSteps } from './compute-resize.ts';
 import { isDefinitionChanged } from './container-hash.ts';
 import type { Draft, PlanFacts } from './plan-facts.ts';
 import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
-import { initRole, restartableContainers, restartsAfterExit, restartsAfterKill, shouldBeStarted, shouldRestartAllContainers, triggersRestartAll } from './restart-policy.ts';
+import { initRole, resetSources, restartableContainers, restartsAfterExit, restartsAfterKill, shouldBeStarted, shouldRestartAllContainers, triggersRestartAll } from './restart-policy.ts';
 import type { SandboxDecision } from './sandbox-changed.ts';
 import { computeSandboxDecision } from './sandbox-changed.ts';
 import type { ContainerRole, KillReason, Step, StepOf, Wait } from './steps.ts';
@@ -32,7 +32,7 @@ export interface PodActions {
 export function computePodActions(facts: PlanFacts): PodActions {
   const { pod, status } = facts;
   const sandbox = computeSandboxDecision(pod, status);
-  if (facts.restartAll ?? shouldRestartAllContainers(pod, status)) return planReset(facts, sandbox);
+  if ((facts.restartAll ?? shouldRestartAllContainers(pod, status)) && !mustResetWait(facts)) return planReset(facts, sandbox);
   if (sandbox.kind === 'create') return planNewSandbox(facts, sandbox);
 
   const draft: Draft = { kills: surplusKills(status), starts: [], resize: { updates: [], restarts: false }, killPod: false };
@@ -157,6 +157,14 @@ function hasAnyRegularCreated(pod: Pod, status: PodRuntimeStatus): boolean {
     const newest = newestContainer(status, container.name);
     return newest !== undefined && newest.state !== 'unknown';
   });
+}
+
+/**
+ * A container that asks for a reset again and again waits as any that crashes does, and the others run on meanwhile. Upstream has no
+ * back-off there: records of ended runs, which carry it, are removed by the reset itself.
+ */
+function mustResetWait({ pod, status, crashWait }: PlanFacts): boolean {
+  return resetSources(pod, status).some(({ container, exited }) => crashWait(container, exited) !== undefined);
 }
 
 /** RestartAllContainers: kill without grace and remove, regular before init, those that asked for it last. */

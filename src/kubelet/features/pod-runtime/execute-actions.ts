@@ -7,6 +7,7 @@ import type { PodRuntimeDeps } from './deps.ts';
 import type { PodKiller } from './kill-pod.ts';
 import type { PodResizer } from './pod-resizer.ts';
 import type { RestartBackoff } from './restart-backoff.ts';
+import { resetSources } from './restart-policy.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { ContainerStarter } from './start-container.ts';
 import type { StartFailures } from './start-failures.ts';
@@ -86,6 +87,7 @@ export class StepExecutors {
     run.tried.add(`${step.kind} ${step.id}`);
     const container = run.status.containers.find((candidate) => candidate.id === step.id);
     if (container === undefined) return 'next';
+    if (step.reason === 'RestartAllContainers') this.#noteReset(run);
     const { pod, status, signal } = run;
     try {
       const fold = await this.#parts.killer.killContainer({ pod, status, signal, container, reason: step.reason, message: step.message, graceMs: step.graceMs });
@@ -103,6 +105,7 @@ export class StepExecutors {
 
   async #removeContainer(run: SyncRun, step: StepOf<'removeContainer'>): Promise<StepVerdict> {
     run.tried.add(`${step.kind} ${step.id}`);
+    if (step.reason === 'restart-all') this.#noteReset(run);
     const { runtime, cache, log } = this.#parts.deps;
     try {
       await ignoreNotFound(runtime.removeContainer(step.id, { signal: run.signal }));
@@ -117,6 +120,10 @@ export class StepExecutors {
       this.#result(run, step.kind, errorMessage(error));
       return 'stop';
     }
+  }
+
+  #noteReset(run: SyncRun): void {
+    for (const { container, exited } of resetSources(run.pod, run.status)) this.#parts.backoff.noteReset(run.pod, container, exited);
   }
 
   async #startContainer(run: SyncRun, step: StepOf<'startContainer'>): Promise<StepVerdict> {

@@ -71,6 +71,13 @@ function listText(list: ResourceList | undefined): string {
   return Object.entries(list ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, amount]) => `${name}=${amount}`).join(',');
 }
 
+interface PodEntries {
+  entries: Map<string, CrashEntry>;
+  finishedAt: Map<ContainerId, number>;
+  /** The run whose end resets the whole pod, once that has begun. */
+  resetFor?: ContainerId;
+}
+
 /**
  * Back-off of all containers of the node.
  * 1. Reading changes nothing but the note of when a finished run was first seen.
@@ -79,7 +86,7 @@ function listText(list: ResourceList | undefined): string {
 export class RestartBackoff {
   readonly #clock: Clock;
   readonly #config: CrashBackoffConfig;
-  readonly #pods = new Map<string, { entries: Map<string, CrashEntry>; finishedAt: Map<ContainerId, number> }>();
+  readonly #pods = new Map<string, PodEntries>();
 
   constructor(clock: Clock, config: CrashBackoffConfig) {
     this.#clock = clock;
@@ -87,6 +94,7 @@ export class RestartBackoff {
   }
 
   wait(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): { waitMs: number; delayMs: number } | undefined {
+    if (this.#pods.get(pod.metadata.uid)?.resetFor === exited.id) return undefined;
     const entry = this.#pods.get(pod.metadata.uid)?.entries.get(crashKey(pod, container));
     return computeCrashWait(entry, this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config);
   }
@@ -96,6 +104,17 @@ export class RestartBackoff {
     const { entries } = this.#pod(pod.metadata.uid);
     const key = crashKey(pod, container);
     entries.set(key, computeNextCrash(entries.get(key), this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config));
+  }
+
+  /**
+   * All containers of the pod are about to be reset because of the run `exited`: that counts as a restart of its container, once. From now on
+   * this run waits for nothing, so that a reset is not left half done.
+   */
+  noteReset(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): void {
+    const known = this.#pod(pod.metadata.uid);
+    if (known.resetFor === exited.id) return;
+    this.noteStart(pod, container, exited);
+    known.resetFor = exited.id;
   }
 
   /** Takes over from the runtime's records what a former agent process knew. Does nothing for a pod that is known already. */
@@ -122,7 +141,7 @@ export class RestartBackoff {
     this.#pods.delete(uid);
   }
 
-  #pod(uid: string): { entries: Map<string, CrashEntry>; finishedAt: Map<ContainerId, number> } {
+  #pod(uid: string): PodEntries {
     let known = this.#pods.get(uid);
     if (known === undefined) {
       known = { entries: new Map(), finishedAt: new Map() };

@@ -63,8 +63,13 @@ export function triggersRestartAll(container: AnyContainer, status: Pick<Contain
  * so a half-done reset is taken up again after a restart of the agent, and it is over once that container is gone.
  */
 export function shouldRestartAllContainers(pod: Pod, status: PodRuntimeStatus): boolean {
-  return restartableContainers(pod).some((container) => {
+  return resetSources(pod, status).length > 0;
+}
+
+/** The containers whose newest run asks for the reset of all. */
+export function resetSources(pod: Pod, status: PodRuntimeStatus): { container: Container; exited: ContainerRuntimeStatus }[] {
+  return restartableContainers(pod).flatMap((container) => {
     const newest = newestContainer(status, container.name);
-    return newest !== undefined && triggersRestartAll(container, newest);
+    return newest !== undefined && triggersRestartAll(container, newest) ? [{ container, exited: newest }] : [];
   });
 }

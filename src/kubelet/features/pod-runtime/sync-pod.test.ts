@@ -328,6 +328,26 @@ describe('a pod that runs', () => {
     assert.deepEqual([h.containers, h.runtime.sandboxes().length], [['app#1 running', 'log#1 running'], 1]);
   });
 
+  test('a container that asks for a reset again at once waits as one that crashes does, while the others run on', async () => {
+    const h = new Harness();
+    const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
+    const pod = aPod({ containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('log')] });
+    await h.sync(pod);
+    const crash = async (): Promise<void> => {
+      for (const name of ['app', 'log']) await h.files.writeFile(`/var/log/pods/default_web_uid-1/${name}/${h.runtime.container('uid-1', name)?.config.attempt}.log`, '', 0o644);
+      h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '', { exitCode: 42 });
+    };
+    await crash();
+    await h.sync(pod);
+    assert.deepEqual(h.containers, ['app#1 running', 'log#1 running']);
+    await crash();
+    const outcome = await h.sync(pod);
+    assert.deepEqual([outcome.waits.map(({ container, why, delayMs }) => [container, why, delayMs]), h.containers], [[['app', 'CrashLoopBackOff', 10_000]], ['app#1 42', 'log#1 running']]);
+    await h.clock.advance(10_000);
+    await h.sync(pod);
+    assert.deepEqual(h.containers, ['app#2 running', 'log#2 running']);
+  });
+
   test('a plan changes nothing', async () => {
     const h = new Harness();
     const { steps } = h.pods.plan(two, await h.status(two));
