@@ -85,8 +85,8 @@ describe('environment', SIDE_BY_SIDE, () => {
     const seen = await agent.run(pod('told', { containers: [main] }, { annotations: { 'a/b': 'note' } }), configMap('odd-keys', { '1st.key': 'odd', constructor: 'c' }), secret('odd-secret', { 'a-b': 'deep-secret' }));
     assert.ok(await waitUntil(() => agent.output('told') !== '', 5000, 20), 'nothing was written');
     assert.match(agent.output('told'), new RegExp(`^${NODE} \\$\\(NODE\\) \\$\\(NOPE\\) odd$`));
-    const { podIP, hostIP } = seen.status ?? {};
-    assert.equal(await agent.inside('told', 'echo "$NODE|$UID_|$SPACE|$NOTE|$IPS|$HOST|$HOSTS|$REQUEST|$MEMORY"; env | grep -E "^(1st.key|constructor|S_a-b)=" | sort; test "$CPU" -ge 1000 && echo whole'), `${NODE}|${seen.metadata.uid}|default|note|${podIP}|${hostIP}|${hostIP}|250|64\n1st.key=odd\nS_a-b=deep-secret\nconstructor=c\nwhole`);
+    const { podIP, hostIP, hostIPs } = seen.status ?? {};
+    assert.equal(await agent.inside('told', 'echo "$NODE|$UID_|$SPACE|$NOTE|$IPS|$HOST|$HOSTS|$REQUEST|$MEMORY"; tr "\\0" "\\n" < /proc/1/environ | grep -E "^(1st.key|constructor|S_a-b)=" | sort; test "$CPU" -ge 1000 && echo whole'), `${NODE}|${seen.metadata.uid}|default|note|${podIP}|${hostIP}|${(hostIPs ?? []).map(({ ip }) => ip).join()}|250|64\n1st.key=odd\nS_a-b=deep-secret\nconstructor=c\nwhole`);
     assert.equal(agent.log.includes('deep-secret'), false);
   });
 
