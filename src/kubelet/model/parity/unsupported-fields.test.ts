@@ -24,7 +24,7 @@ test('what would break or weaken a pod rejects it, with the path', () => {
   );
 });
 
-test('what only loses a convenience is warned about', () => {
+test('what decides where a pod runs is asked of the node, and nobody is warned', () => {
   assert.deepEqual(found({ affinity: { nodeAffinity: {}, podAffinity: {} }, nodeSelector: { a: 'b' } }), []);
 });
 
