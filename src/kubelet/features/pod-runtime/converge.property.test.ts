@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Container } from '../../../api/core/container.ts';
+import type { Container, ContainerRestartRule } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isRestartableInit } from '../../../api/pod.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
@@ -19,19 +19,25 @@ interface World {
   status: PodRuntimeStatus;
 }
 
+/** What a container that ends with 1 brings about. */
+function ruleFor(action: ContainerRestartRule['action'] | undefined): ContainerRestartRule[] | undefined {
+  return action === undefined ? undefined : [{ action, exitCodes: { operator: 'In', values: [1] } }];
+}
+
 /** Any pod in any state that a runtime could report, also ones no agent would have brought about. */
 const worlds: fc.Arbitrary<World> = fc
   .record({
     policy: fc.constantFrom(...policies),
     inits: fc.array(fc.boolean(), { maxLength: 3 }),
     regular: fc.array(fc.constantFrom(undefined, ...policies), { minLength: 1, maxLength: 3 }),
+    rules: fc.array(fc.constantFrom<(ContainerRestartRule['action'] | undefined)[]>(undefined, undefined, 'Restart', 'RestartAllContainers'), { minLength: 3, maxLength: 3 }),
     sandboxes: fc.array(fc.record({ ready: fc.boolean(), ips: fc.constantFrom(['10.0.0.5'], []) }), { maxLength: 3 }),
     runs: fc.array(fc.array(states, { maxLength: 3 }), { minLength: 6, maxLength: 6 }),
     changed: fc.boolean(),
   })
-  .map(({ policy, inits, regular, sandboxes, runs, changed }) => {
+  .map(({ policy, inits, regular, rules, sandboxes, runs, changed }) => {
     const initContainers = inits.map((sidecar, index) => aContainer(`i${index}`, sidecar ? { restartPolicy: 'Always' } : {}));
-    const containers = regular.map((restartPolicy, index) => aContainer(`c${index}`, restartPolicy === undefined ? {} : { restartPolicy }));
+    const containers = regular.map((restartPolicy, index) => aContainer(`c${index}`, restartPolicy === undefined ? {} : { restartPolicy, restartPolicyRules: ruleFor(rules[index]) }));
     const pod = aPod({ restartPolicy: policy, initContainers, containers });
     const runtime = [...initContainers, ...containers].flatMap(({ name }, which) =>
       (runs[which] ?? []).flatMap((state, attempt) => (state === 'none' ? [] : [aRun(name, state, { attempt, annotations: changed ? {} : aRun(name, state).annotations })])),
