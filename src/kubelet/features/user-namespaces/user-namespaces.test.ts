@@ -131,6 +131,19 @@ describe('a restart of the agent', () => {
     assert.equal(node.file('b'), encodeMappings({ hostId: ids[1] ?? 0, length: PIECE }));
   });
 
+  test('on a disk that fails goes on, and finds what is in use when a pod needs ids', async () => {
+    const node = new Node();
+    node.assign(3);
+    const before = await hostIds(await node.agent(), 'a', 'b');
+    const end = node.files.failIo('/root');
+    const agent = await node.agent();
+    await assert.rejects(agent.ensure(pod('c'), ''), /input\/output error/);
+    end();
+    const [third = 0] = await hostIds(agent, 'c');
+    assert.ok(!before.includes(third));
+    assert.deepEqual(await hostIds(agent, 'b', 'a'), before.toReversed());
+  });
+
   test('pods nobody knows and that do not run give their ids back', async () => {
     const node = new Node();
     node.assign(3);

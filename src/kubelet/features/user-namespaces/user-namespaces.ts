@@ -42,12 +42,25 @@ export class UserNamespaces {
     this.#options = options;
   }
 
-  /** Before the first pass. Rejects with `Invalid` when the ids assigned to this node cannot be used. */
+  /** Before the first pass. Rejects with `Invalid` when the ids assigned to this node cannot be used; a disk that fails is asked again when a pod needs ids. */
   async start(): Promise<void> {
-    const { idsPerPod, maxPods } = this.#options;
-    this.#pool = computeIdPool({ idsPerPod, maxPods, ids: (await assignedIds(this.#options)) ?? defaultIds(idsPerPod) });
-    const uids = (await this.#options.files.list(`${this.#options.rootDir}/pods`)).map(podUid);
-    await Promise.all(uids.map(async (uid) => this.#hold(uid, await this.#read(uid))));
+    try {
+      await this.#prepare();
+    } catch (error) {
+      if (isKind(error, 'Invalid')) throw error;
+      this.#options.log.warn('which ids pods may be given could not be found out yet', { error: errorMessage(error) });
+    }
+  }
+
+  /** The pool, once it is known which ids are in use. */
+  async #prepare(): Promise<IdPool> {
+    if (this.#pool !== undefined) return this.#pool;
+    const { idsPerPod, maxPods, files, rootDir } = this.#options;
+    const pool = computeIdPool({ idsPerPod, maxPods, ids: (await assignedIds(this.#options)) ?? defaultIds(idsPerPod) });
+    const uids = (await files.list(`${rootDir}/pods`)).map(podUid);
+    await Promise.all(uids.map(async (uid) => this.#hold(uid, this.#held.get(uid) ?? (await this.#read(uid)))));
+    this.#pool = pool;
+    return pool;
   }
 
   /** CRI's user namespace of the pod. Rejects with the message users see: `Invalid` when the handler cannot, `Unavailable` when there are no ids left. */
@@ -84,10 +97,11 @@ export class UserNamespaces {
   }
 
   async #ensure(uid: PodUid): Promise<IdRange> {
+    const pool = await this.#prepare();
     const held = this.#held.get(uid);
-    const wanted = this.#running(uid) ?? this.#usable(uid, held ?? (await this.#read(uid)));
+    const wanted = this.#running(uid) ?? this.#usable(pool, uid, held ?? (await this.#read(uid)));
     if (wanted !== undefined && held !== undefined && same(held, wanted)) return held;
-    const range = wanted ?? this.#select(uid);
+    const range = wanted ?? this.#select(pool, uid);
     this.#hold(uid, range);
     try {
       const { files, rootDir } = this.#options;
@@ -101,14 +115,13 @@ export class UserNamespaces {
   }
 
   /** What a file says, if it may be given to the pod: it may be of an agent with other settings, or be a copy. */
-  #usable(uid: PodUid, range: IdRange | undefined): IdRange | undefined {
-    if (range === undefined || this.#pool === undefined || !isPieceOf(this.#pool, range)) return undefined;
+  #usable(pool: IdPool, uid: PodUid, range: IdRange | undefined): IdRange | undefined {
+    if (range === undefined || !isPieceOf(pool, range)) return undefined;
     return this.#taken(uid).some((other) => overlap(range, other)) ? undefined : range;
   }
 
-  #select(uid: PodUid): IdRange {
-    const { random } = this.#options;
-    const range = this.#pool === undefined ? undefined : selectRange(this.#pool, this.#taken(uid), random.next());
+  #select(pool: IdPool, uid: PodUid): IdRange {
+    const range = selectRange(pool, this.#taken(uid), this.#options.random.next());
     if (range === undefined) throw new KubeletError('Unavailable', 'create user namespace: could not find an empty slot to allocate a user namespace', { op: 'user namespace' });
     return range;
   }
