@@ -38,7 +38,7 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics: kubelet_pleg_*': notYet('metrics are not served yet'),
   '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': notYet('metrics are not served yet'),
   '/metrics: CPU, memory, topology and device managers': notYet('the managers are not there yet'),
-  '/metrics: resize': notYet('containers are not resized in place'),
+  '/metrics: resize': notYet('resizes are told in conditions and events; there are no metrics yet'),
   '/metrics: volumes': notYet('metrics are not served yet'),
   '/metrics: node, server, certificates': notYet('metrics are not served yet'),
   '/metrics/cadvisor: container_, machine_': notYet('containers are not measured yet'),
@@ -64,7 +64,6 @@ const later = (names: string, why: string): readonly [string, string][] => names
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('Preempting', 'no preemption'),
   ...later('FailedPrepareDynamicResources FailedNodeDeclaredFeaturesCheck', 'dynamic resources and node features need an API server'),
-  ...later('ResizeStarted ResizeCompleted ResizeDeferred ResizeInfeasible ResizeError Deferred Infeasible', 'containers are not resized in place'),
   ...later('Evicted EvictionThresholdMet FreeDiskSpaceFailed SystemOOM', 'pods are not evicted under pressure yet'),
   ...later('FailedAttachVolume FailedMapVolume FailedMountOnFilesystemMismatch SuccessfulAttachVolume VolumeResizeFailed VolumeResizeSuccessful FileSystemResizeFailed FileSystemResizeSuccessful VolumePermissionChangeInProgress VolumeConditionAbnormal VolumeAttachmentLimitExceeded', 'only local volumes exist yet'),
   ...later('Rebooted NodeReady NodeNotReady NodeSchedulable NodeNotSchedulable NodeHasSufficientMemory NodeHasInsufficientMemory NodeHasSufficientPID NodeHasInsufficientPID NodeHasDiskPressure NodeHasNoDiskPressure', 'the status of the node is not reported yet'),

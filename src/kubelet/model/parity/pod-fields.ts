@@ -30,7 +30,7 @@ const windows = honoured('Windows only; no effect on Linux');
 const containerRows: TypeRows = {
   ...yes('name image command args workingDir ports envFrom env resources restartPolicy restartPolicyRules volumeMounts livenessProbe readinessProbe startupProbe lifecycle'),
   ...yes('terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty'),
-  resizePolicy: whole(notYet('containers are not resized in place')),
+  resizePolicy: whole(honoured('a manifest changes a running pod only if it names metadata.uid; without, changed content is another pod, as upstream has it')),
   volumeDevices: whole(honoured('of PersistentVolumes of mode Block; upstream also holds the device by a loop device, this agent does not')),
 };
 
@@ -58,7 +58,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     hostUsers: honoured('needs a runtime handler that maps users; a record of ids that is damaged is made anew from what runs, where upstream does not start'),
     schedulingGates: whole(scheduler),
     resourceClaims: rejected('dynamic resources are not there yet'),
-    resources: warned('resources of the whole pod are not enforced; those of its containers are'),
+    resources: honoured('status.resources is told from the records of what was done; upstream reads it back from the cgroup, rounded'),
     hostnameOverride: honoured(),
     schedulingGroup: whole(scheduler),
   },
@@ -67,7 +67,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     image: whole(honoured('the runtime mounts it: containerd since 2.1; before, the container waits with CreateContainerConfigError that says so')),
     persistentVolumeClaim: whole(honoured('without an API server claim and PersistentVolume stand beside the pod, bound by volumeName or claimRef; one ReadWriteOncePod volume has one pod also without a scheduler')),
     ephemeral: whole(honoured('without an API server nobody makes the claim from the template: it stands beside the pod, under the name <pod>-<volume>, with the pod as owner')),
-    csi: rejected('CSI volumes are not there yet'),
+    csi: honoured('without an API server nothing is attached, and nobody gives out service account tokens'),
     gitRepo: whole(honoured('refused when it is to be mounted, as upstream does with its gate GitRepoVolumeDriver off')),
     nfs: whole(honoured('by mount.nfs of the node; a server that is gone is left by force when the pod ends')),
     ...rejectedAll('iscsi fc flexVolume', 'network and block volumes are not there yet'),
