@@ -20,7 +20,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   kind: honoured(),
   apiVersion: honoured(),
   enableServer: honoured(),
-  staticPodPath: honoured('the folder may also hold ConfigMaps and Secrets for standalone pods, which upstream cannot read'),
+  staticPodPath: honoured('the folder may also hold what standalone pods use: ConfigMaps, Secrets, volumes and claims, services, runtime classes, CSI drivers; upstream cannot read these'),
   podLogsDir: honoured(),
   syncFrequency: honoured(),
   fileCheckFrequency: honoured('the safety net behind file events'),
