@@ -1,7 +1,8 @@
 // A process of its own for file work that may hang in the kernel or takes long: started by linux-file-work.ts with one request, ends with one answer.
 import { spawnSync } from 'node:child_process';
-import { errorMessage, KubeletError } from '../../base/errors.ts';
+import { KubeletError } from '../../base/errors.ts';
 import { bindBeneath } from './linux-bind-beneath.ts';
+import { fromErrno } from './linux-errors.ts';
 import { blockingFdOps } from './linux-fd-ops.ts';
 import type { FileAnswer, FileRequest } from './linux-file-work.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
@@ -53,5 +54,6 @@ async function answer(request: FileRequest): Promise<FileAnswer> {
 try {
   say(await answer(JSON.parse(process.argv[2] ?? '') as FileRequest));
 } catch (error) {
-  say({ op: 'failed', kind: error instanceof KubeletError ? error.kind : 'Internal', message: errorMessage(error) });
+  const { kind, message } = fromErrno(error, 'file work', process.argv[2] ?? '');
+  say({ op: 'failed', kind, message });
 }

@@ -211,7 +211,9 @@ export class LinuxFiles implements HostFiles {
     await translated('gzip', from, async () => {
       const source = await open(from, READ_NOFOLLOW);
       try {
-        const { mode } = await source.stat();
+        const info = await source.stat();
+        if (!info.isFile()) throw new KubeletError('Invalid', `gzip ${from}: is not a regular file`, { op: 'gzip' });
+        const { mode } = info;
         await withOpen(to, { flags: WRITE, mode: mode & 0o7777 }, async (target) => {
           await pipeline(chunksOf(source), createGzip(), async (compressed: AsyncIterable<Buffer>) => {
             for await (const chunk of compressed) await target.writeFile(chunk);

@@ -83,7 +83,7 @@ export interface HostFiles {
    * its group only. Nothing there is success. However large the tree is, the agent's own thread does little of the work.
    */
   giveToGroup(path: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome>;
-  /** Compresses a file with gzip into `to`. */
+  /** Compresses a regular file with gzip into `to`; `Invalid` for anything else, a symlink too. */
   gzip(from: string, to: string): Promise<void>;
   /**
    * Watches a file or directory (not recursive). `onChange` gets the name below it when known. `settled` tells that the content is

@@ -1,11 +1,14 @@
 // A pod that swaps parts of its volume while the agent mounts them, on the real kernel (CVE-2017-1002101, CVE-2021-25741).
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { errorKind } from '../../../src/base/errors.ts';
+import { fileWork } from '../../../src/kubelet/adapters/linux-file-work.ts';
 import { LinuxMounts } from '../../../src/kubelet/adapters/linux-mounts.ts';
+import type { BindBeneathResult } from '../../../src/kubelet/ports/mounts.ts';
 
 const PREPARATIONS = 300;
 
@@ -82,4 +85,26 @@ describe('a volume whose directories become links and directories again, without
       assert.equal(readdirSync('/proc/self/fd').length, before, 'descriptors are left open');
     });
   }
+});
+
+describe('on file systems that may hang', () => {
+  const guarded = new LinuxMounts({ remoteMount: async () => '/nfs' });
+
+  test('a process of its own opens and mounts, with the same answers', async () => {
+    const own = join(folder, 'own');
+    mkdirSync(join(own, 'dir'), { recursive: true });
+    symlinkSync('/etc', join(own, 'out'));
+    const bind = (subPath: string): Promise<BindBeneathResult> => guarded.bindBeneath({ root: own, subPath, target: join(folder, 'pod', 'guarded', '0') });
+    assert.deepEqual([await bind('dir/new'), await bind('dir/new')], [{ kind: 'mounted', reused: false }, { kind: 'mounted', reused: true }]);
+    assert.equal(statSync(join(folder, 'pod', 'guarded', '0')).ino, statSync(join(own, 'dir', 'new')).ino);
+    assert.deepEqual(await bind('out'), { kind: 'refused', step: 'open', why: 'it leads out of the volume' });
+    await assert.rejects(guarded.bindBeneath({ root: join(folder, 'none'), subPath: 'x', target: join(folder, 'pod', 'guarded', '1') }), { kind: 'NotFound' });
+  });
+
+  test('one that falls silent is given up and killed', async () => {
+    let exited = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (exited = resolve));
+    await assert.rejects(fileWork({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1, onExit: exited }), (error) => errorKind(error) === 'Timeout');
+    await gone;
+  });
 });

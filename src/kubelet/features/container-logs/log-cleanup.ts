@@ -1,6 +1,7 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import { isLogFolder } from './log-folder.ts';
 import { CONTAINER_LINKS_DIR, containerIdOfLink, logLinkName, parseLogFileName, podLogDirectory, podUidOfLogDirectory, type PodNames } from './log-layout.ts';
 import { selectOrphanedAttempts } from './rotation-select.ts';
 
@@ -28,6 +29,7 @@ export class LogCleanup {
   async removeContainer(pod: PodNames, container: LoggedContainer): Promise<void> {
     const directory = `${podLogDirectory(this.#podLogsDir, pod)}/${container.name}`;
     await this.#try(directory, async () => {
+      if (!(await isLogFolder(this.#files, directory))) return;
       for (const name of await this.#files.list(directory)) {
         if (parseLogFileName(name)?.attempt === container.attempt) await this.#files.remove(`${directory}/${name}`);
       }
@@ -70,6 +72,7 @@ export class LogCleanup {
     for (const container of containerNames) {
       const directory = `${podLogDirectory(this.#podLogsDir, pod)}/${container}`;
       await this.#try(directory, async () => {
+        if (!(await isLogFolder(this.#files, directory))) return;
         for (const name of selectOrphanedAttempts(await this.#files.list(directory), attemptsOf(container))) await this.#files.remove(`${directory}/${name}`);
       });
     }

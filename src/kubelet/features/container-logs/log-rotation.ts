@@ -7,6 +7,7 @@ import type { Random } from '../../../base/random.ts';
 import type { ContainerId } from '../../model/ids.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { isLogFolder } from './log-folder.ts';
 import { parseLogFileName } from './log-layout.ts';
 import { computeNextCheckMs, planRotation, selectOverBudget, type RotationPolicy } from './rotation-select.ts';
 
@@ -136,6 +137,7 @@ export class LogRotation {
     const directory = path.dirname(logPath);
     const attempt = parseLogFileName(path.basename(logPath))?.attempt;
     if (attempt === undefined) return this.#complain(id, logPath, 'is not named as a log is; left alone');
+    if (!(await isLogFolder(files, directory))) return this.#complain(id, logPath, 'does not lie in a folder of the pod; left alone');
     const plan = planRotation(await files.list(directory), attempt, policy, world.clock.nowMs());
     for (const name of plan.remove) await files.remove(`${directory}/${name}`);
     const rotated = `${directory}/${plan.rotateTo}`;

@@ -263,6 +263,7 @@ export class FakeHostFiles implements HostFiles {
   async gzip(from: string, to: string): Promise<void> {
     await this.#enter('gzip', from);
     const node = this.tree.existing(from, false);
+    if (node.type !== 'file') throw new KubeletError('Invalid', `gzip ${from}: is not a regular file`);
     this.#put(to, gzipSync(node.content), node.mode);
     this.#notify(to, true);
   }

@@ -115,6 +115,10 @@ function describeContent(contract: Contract): void {
     await files.gzip(`${root}/log`, `${root}/log.gz`);
     assert.equal(gunzipSync(await files.readBytes(`${root}/log.gz`)).length, 100_000);
     await rejects('NotFound', files.gzip(`${root}/none`, `${root}/none.gz`));
+    await files.symlink('log', `${root}/link`);
+    await files.makeDirectory(`${root}/folder`, 0o755);
+    await rejects('Invalid', files.gzip(`${root}/link`, `${root}/link.gz`));
+    await rejects('Invalid', files.gzip(`${root}/folder`, `${root}/folder.gz`));
   });
 }
 
