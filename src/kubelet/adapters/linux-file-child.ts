@@ -51,9 +51,10 @@ async function answer(request: FileRequest): Promise<FileAnswer> {
   }
 }
 
+const request = JSON.parse(process.argv[2] ?? '') as FileRequest;
 try {
-  say(await answer(JSON.parse(process.argv[2] ?? '') as FileRequest));
+  say(await answer(request));
 } catch (error) {
-  const { kind, message } = fromErrno(error, 'file work', process.argv[2] ?? '');
+  const { kind, message } = fromErrno(error, request.op, request.op === 'bindBeneath' ? request.mount.root : request.path);
   say({ op: 'failed', kind, message });
 }
