@@ -115,3 +115,16 @@ export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): P
     .filter((bytes) => bytes > 0)
     .sort((left, right) => left - right);
 }
+
+/**
+ * Whether the kernel accounts swap per cgroup (upstream: checkSwapControllerAvailability). On v2 the root has no such file, so the agent's own
+ * group is looked at.
+ */
+export async function detectSwapControl(layout: CgroupLayout, fs: Pick<CgroupFs, 'exists' | 'read'> = kernelCgroupFs, selfFile = '/proc/self/cgroup'): Promise<boolean> {
+  if (layout.version === 1) {
+    const memory = layout.hierarchies.find(({ controllers }) => controllers.includes('memory'));
+    return memory !== undefined && fs.exists(`${memory.mountPath}/memory.memsw.limit_in_bytes`);
+  }
+  const own = (await fs.read(selfFile)).split('\n').find((line) => line.startsWith('0::'))?.slice('0::'.length) ?? '';
+  return fs.exists(`${layout.root}${own === '/' ? '' : own}/memory.swap.max`);
+}

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { errorKind, KubeletError } from '../../base/errors.ts';
 import { cgroupsContract } from '../ports/testing/cgroups-contract.ts';
 import { nameOfSlice, systemdPath, systemdSlice } from './linux-cgroup-names.ts';
-import { detectCgroupLayout, hugePageSizesBytes, type CgroupFs } from './linux-cgroups-fs.ts';
+import { detectCgroupLayout, detectSwapControl, hugePageSizesBytes, type CgroupFs } from './linux-cgroups-fs.ts';
 import { cpuWeightOfShares, v1Writes, v2Writes } from './linux-cgroups-limits.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
 import { parseMountInfo } from './linux-mountinfo.ts';
@@ -150,4 +150,17 @@ test('mountinfo: escaped names, optional fields and nonsense', () => {
 test('huge page sizes are those the kernel lists, none where it has none', async () => {
   assert.deepEqual(await hugePageSizesBytes('/no/such/folder'), []);
   assert.ok((await hugePageSizesBytes()).every((bytes) => bytes >= 4096));
+});
+
+test('swap is limited where the memory controller accounts it: v1 by a file of the tree, v2 by one of the own group', async () => {
+  const only = (...files: string[]) => ({ exists: async (path: string) => files.includes(path), read: async () => '12:pids:/x\n0::/system.slice/kubelet.service\n' });
+  const v1 = { version: 1, hierarchies: [{ mountPath: '/sys/fs/cgroup/memory', controllers: ['memory'] }] } as const;
+  const unified = { version: 2, root: ROOT } as const;
+  assert.deepEqual(
+    await Promise.all([
+      detectSwapControl(v1, only('/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes')), detectSwapControl(v1, only()), detectSwapControl({ version: 1, hierarchies: [] }, only()),
+      detectSwapControl(unified, only(`${ROOT}/system.slice/kubelet.service/memory.swap.max`)), detectSwapControl(unified, only(`${ROOT}/memory.swap.max`)),
+    ]),
+    [true, false, false, true, false],
+  );
 });

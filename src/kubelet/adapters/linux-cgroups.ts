@@ -1,7 +1,7 @@
 import nodePath from 'node:path/posix';
 import { isKind, KubeletError } from '../../base/errors.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../ports/cgroups.ts';
-import { kernelCgroupFs, detectCgroupLayout, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
+import { detectSwapControl, kernelCgroupFs, detectCgroupLayout, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
 import { valuesFromV1, valuesFromV2, v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
 import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgroup-names.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
@@ -12,6 +12,8 @@ export interface LinuxCgroupsOptions {
   layout: CgroupLayout;
   driver: CgroupDriver;
   fs?: CgroupFs;
+  /** false unless given. */
+  swapControl?: boolean;
   /** Sends SIGKILL; gone is success. */
   killProcess?: (pid: number) => void;
 }
@@ -21,7 +23,8 @@ const DELEGATED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', '
 
 /** The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted. */
 export async function createLinuxCgroups(driver: CgroupDriver): Promise<LinuxCgroups> {
-  return new LinuxCgroups({ layout: detectCgroupLayout(await readMountInfo()), driver });
+  const layout = detectCgroupLayout(await readMountInfo());
+  return new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });
 }
 
 /**
@@ -32,6 +35,7 @@ export async function createLinuxCgroups(driver: CgroupDriver): Promise<LinuxCgr
 export class LinuxCgroups implements Cgroups {
   readonly version: 1 | 2;
   readonly driver: CgroupDriver;
+  readonly swapControl: boolean;
   readonly #layout: CgroupLayout;
   readonly #fs: CgroupFs;
   readonly #killProcess: (pid: number) => void;
@@ -39,6 +43,7 @@ export class LinuxCgroups implements Cgroups {
   constructor(options: LinuxCgroupsOptions) {
     this.version = options.layout.version;
     this.driver = options.driver;
+    this.swapControl = options.swapControl ?? false;
     this.#layout = options.layout;
     this.#fs = options.fs ?? kernelCgroupFs;
     this.#killProcess = options.killProcess ?? sigkill;

@@ -4,7 +4,7 @@ import type { FeatureContext } from './compose-features.ts';
 /** Who was granted which resources. Whether a wish fits is asked of admission, which is made later and linked then. */
 export function composeAllocation({ settings, world, records, knowledge, links }: FeatureContext): AllocationManager {
   const { config } = settings;
-  const { machine, cgroups } = world;
+  const { cgroups } = world;
   return new AllocationManager({
     allocated: records.allocated,
     actuated: records.actuated,
@@ -16,7 +16,7 @@ export function composeAllocation({ settings, world, records, knowledge, links }
       memoryManagerPolicy: config.versioned.memoryManagerPolicy,
       swapBehavior: config.cgroups.swapBehavior,
       cgroupVersion: cgroups.version,
-      swapControl: machine.swapBytes > 0,
+      swapControl: cgroups.swapControl,
     }),
     pods: () => knowledge.store.pods(),
     isOver: (uid) => links.isOver(uid),

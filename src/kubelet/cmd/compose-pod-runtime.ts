@@ -34,7 +34,7 @@ export function nodeFacts(world: World, allocatable: ResourceList, health: Runti
     swapCapacityBytes: machine.swapBytes,
     allocatable,
     cgroupVersion: cgroups.version,
-    swapControl: machine.swapBytes > 0,
+    swapControl: cgroups.swapControl,
     hugePageSizes: machine.hugePageSizes,
     thermalThrottlePaths: machine.thermalThrottlePaths,
     selinuxEnabled: machine.selinuxEnabled,

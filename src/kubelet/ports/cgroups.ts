@@ -25,6 +25,8 @@ export interface CgroupValues {
 export interface Cgroups {
   readonly version: 1 | 2;
   readonly driver: 'cgroupfs' | 'systemd';
+  /** Whether swap can be limited per group. */
+  readonly swapControl: boolean;
   /** What CRI wants as cgroup_parent for this name (systemd: a slice name). */
   runtimeParent(name: string): string;
   exists(name: string): Promise<boolean>;

@@ -8,6 +8,7 @@ type CgroupOperation = 'ensure' | 'update' | 'remove' | 'kill';
 export class FakeCgroups implements Cgroups {
   readonly version: 1 | 2;
   readonly driver: 'cgroupfs' | 'systemd';
+  readonly swapControl: boolean;
   /** By name; the limits are the merge of all that was applied. */
   readonly groups = new Map<string, { limits: CgroupLimits; pids: Set<number> }>();
   /** Pids that survive a kill, as processes in uninterruptible sleep do. */
@@ -17,9 +18,10 @@ export class FakeCgroups implements Cgroups {
   readonly calls: string[] = [];
   readonly #faults: { op: CgroupOperation; name: string; kind: ErrorKind; times: number }[] = [];
 
-  constructor(options: { version?: 1 | 2; driver?: 'cgroupfs' | 'systemd' } = {}) {
+  constructor(options: { version?: 1 | 2; driver?: 'cgroupfs' | 'systemd'; swapControl?: boolean } = {}) {
     this.version = options.version ?? 2;
     this.driver = options.driver ?? 'cgroupfs';
+    this.swapControl = options.swapControl ?? false;
   }
 
   /** Fails the next `times` calls of `op` on `name` or below it. */
