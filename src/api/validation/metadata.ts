@@ -1,6 +1,6 @@
 import type { LabelSelector, ObjectMeta, OwnerReference } from '../core/meta.ts';
 import type { FieldErrors } from './field-error.ts';
-import { byteLength, checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue, checkNamePrefix } from './names.ts';
+import { byteLength, checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue, checkNamePrefix, checkPathSegment } from './names.ts';
 import type { Complaints } from './names.ts';
 
 const maxAnnotationBytes = 256 * 1024;
@@ -18,6 +18,8 @@ export function validateObjectMeta(errors: FieldErrors, path: string, meta: Obje
   if (meta.generateName) errors.invalidEach(`${path}.generateName`, meta.generateName, checkNamePrefix(meta.generateName, checkName));
   if (meta.name === '') errors.required(`${path}.name`, 'name or generateName is required');
   else errors.invalidEach(`${path}.name`, meta.name, checkName(meta.name));
+  // Of a pod from a file it is as the file says, and names folders on the host.
+  errors.invalidEach(`${path}.uid`, meta.uid, checkPathSegment(meta.uid));
   if (clusterScoped) {
     if (meta.namespace !== '') errors.forbidden(`${path}.namespace`, 'not allowed on this type');
   } else if (meta.namespace === '') errors.required(`${path}.namespace`);

@@ -116,6 +116,15 @@ export function checkConfigKey(value: string): Complaints {
   return complaints;
 }
 
+/** What is to be one name in a path (upstream: apimachinery api/validation/path; control characters, which that lets pass, end up in names of files and cgroups too). */
+export function checkPathSegment(value: string): Complaints {
+  if (value === '.' || value === '..') return [`may not be '${value}'`];
+  const complaints = ['/', '%'].filter((sign) => value.includes(sign)).map((sign) => `may not contain '${sign}'`);
+  if (/\p{Cc}/u.test(value)) complaints.push('may not contain control characters');
+  if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
+  return complaints;
+}
+
 /** Environment variable names: since 1.34 any printable ASCII but the equals sign. */
 export function checkEnvName(value: string): Complaints {
   if (value === '') return ['environment variable name must be non-empty'];
