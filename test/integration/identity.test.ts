@@ -188,3 +188,13 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
     agent.removeManifest('faulty');
   });
 });
+
+describe('a restart of the agent', () => {
+  test('leaves a pod of a runtime class as it is, with its overhead', async () => {
+    const { agent } = ground;
+    const before = agent.pod('classed');
+    await agent.restart('SIGKILL');
+    const seen = await agent.ready('classed');
+    assert.deepEqual([containerId(seen), seen.spec.overhead, containerOf(seen).restartCount], [containerId(before), { cpu: '100m', memory: '16Mi' }, 0]);
+  });
+});

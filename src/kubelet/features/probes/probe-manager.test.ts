@@ -103,6 +103,15 @@ test('before any probe liveness is success, readiness failure, startup unknown, 
   assert.deepEqual([get(made, 'liveness'), get(made, 'readiness'), get(made, 'startup'), made.updates], ['success', 'failure', 'unknown', []]);
 });
 
+test('a pod of two families is asked at its address of the node’s family', async () => {
+  const made = bench();
+  made.dial.listen(WEB, { http: () => answer(200) });
+  made.manager.addPod(podWith({ readinessProbe: http }));
+  made.see('c1', 'running', made.clock.nowMs(), ['fd00::7', '10.0.0.7']);
+  await made.clock.advance(0);
+  assert.deepEqual(made.dial.calls, ['http GET http://10.0.0.7:80/ok']);
+});
+
 test('a container that answers at once is ready at once', async () => {
   const made = bench();
   made.dial.listen(WEB, { http: () => answer(200) });

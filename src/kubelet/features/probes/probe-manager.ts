@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { orderPodIps } from '../../../api/pod-ips.ts';
 import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
 import { podUid, type ContainerId, type PodUid } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
@@ -205,7 +206,7 @@ export class ProbeManager {
   #observe(uid: PodUid, status: PodRuntimeStatus): void {
     const probes = this.#pods.get(uid);
     if (probes === undefined) return;
-    const podIp = isHostNetwork(probes.pod) ? this.#options.hostIp() : (status.sandboxes[0]?.ips[0] ?? '');
+    const podIp = isHostNetwork(probes.pod) ? this.#options.hostIp() : (orderPodIps(status.sandboxes[0]?.ips ?? [], [this.#options.hostIp()])[0] ?? '');
     for (const worker of probes.workers) {
       const container = newestContainer(status, worker.container.name);
       if (container === undefined) continue;
