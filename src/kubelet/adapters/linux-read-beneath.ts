@@ -3,11 +3,10 @@ import { constants, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { KubeletError } from '../../base/errors.ts';
 import { errnoOf } from './linux-errors.ts';
-import { below, openOrNothing, PATH_DIRECTORY, type FdOps } from './linux-fd-ops.ts';
+import { below, fdPath, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, type FdOps } from './linux-fd-ops.ts';
 
 const LONGEST_SYMLINK_CHAIN = 40;
 const readFd = promisify(read);
-const READ_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 const partsOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
@@ -57,14 +56,18 @@ async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined
   }
 }
 
-/** Never waits, neither for a pipe's other end nor on a device: what is opened is asked for its type before anything is read. */
+/** What is there is looked at before it is opened to be read: opening a device or a pipe may do something by itself. */
 async function openRegular(ops: FdOps, entry: string, path: string): Promise<number> {
-  const fd = await openOrNothing(ops, entry, READ_FILE);
-  if (fd === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
-  const { mode } = await ops.fstat(fd);
-  if ((Number(mode) & constants.S_IFMT) === constants.S_IFREG) return fd;
-  await ops.close(fd);
-  throw new KubeletError('Invalid', `${path}: is no regular file`);
+  const found = await openOrNothing(ops, entry, PATH_NOFOLLOW);
+  if (found === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
+  try {
+    const { mode } = await ops.fstat(found);
+    if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG) throw new KubeletError('Invalid', `${path}: is no regular file`);
+    // Through the descriptor, so it is the very file that was looked at.
+    return await ops.open(fdPath(found), constants.O_RDONLY);
+  } finally {
+    await ops.close(found);
+  }
 }
 
 /** All of it, and one byte more than the limit is too much; asked of the file itself, as its size may be a lie while it grows. */
