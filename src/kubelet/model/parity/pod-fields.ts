@@ -113,7 +113,10 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   },
   ContainerRestartRule: yes('action exitCodes'),
   ContainerRestartRuleOnExitCodes: yes('operator values'),
-  VolumeMount: yes('name readOnly recursiveReadOnly mountPath subPath mountPropagation subPathExpr'),
+  VolumeMount: {
+    ...yes('name readOnly mountPath subPath mountPropagation subPathExpr'),
+    recursiveReadOnly: honoured('the status says Enabled once the container is there; upstream says it before'),
+  },
   Probe: {
     ...yes('exec httpGet tcpSocket grpc initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds'),
   },
