@@ -46,6 +46,8 @@ export interface Links {
   /** Whether the pod is over, or is being stopped for good. */
   isOver: (uid: PodUid) => boolean;
   /** Why a running pod would not fit beside the others with these resources. */
+  /** The pods that have a place on the node, with the resources they were granted. */
+  activePods: () => readonly Pod[];
   misfit: (pod: Pod) => { reason: string; message: string } | undefined;
 }
 
@@ -101,7 +103,7 @@ export function composeActors(context: FeatureContext): Actors {
   const logs = composeLogs(context);
   const csi = composeCsi(context.world, { rootDir: context.settings.rootDir, tokens: noTokens, ...context.knowledge });
   const allocation = composeAllocation(context);
-  const cgroups = composeCgroups(context, allocation);
+  const cgroups = composeCgroups(context);
   return {
     ...images,
     ...logs,
@@ -201,7 +203,7 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
   });
 }
 
-function composeCgroups({ settings, world, knowledge }: FeatureContext, allocation: AllocationManager): ContainerManager {
+function composeCgroups({ settings, world, knowledge, links }: FeatureContext): ContainerManager {
   const { cgroups: config } = settings.config;
   const { machine, cgroups, clock, random, log } = world;
   return new ContainerManager({
@@ -218,7 +220,7 @@ function composeCgroups({ settings, world, knowledge }: FeatureContext, allocati
       hugePageSizesBytes: machine.hugePageSizesBytes,
     },
     rootLimits: () => knowledge.node.podsCgroupLimits,
-    activePods: () => knowledge.store.pods().map((pod) => allocation.apply(pod)),
+    activePods: () => links.activePods(),
   });
 }
 

@@ -90,6 +90,7 @@ export function composeLoop(context: LoopContext): LoopParts {
     runtimeClassRefusal: (uid) => runtimeClasses.refusal(uid),
     sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits(),
     isOver: (uid) => isOver(context, workers, uid),
+    activePods: () => admission.activePods(),
     misfit: (pod) => admission.misfit(pod),
     // Pods that waited for the runtime or the network need not wait for their next turn.
     runtimeChanged: () => {

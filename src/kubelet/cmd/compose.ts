@@ -22,7 +22,7 @@ export function composeKubelet(settings: ComposeSettings, world: World, records:
   const unset = (): never => {
     throw new Error('a feature acted before the agent was composed');
   };
-  const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset, sourcesReady: unset, isOver: unset, misfit: unset };
+  const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset, sourcesReady: unset, isOver: unset, misfit: unset, activePods: unset };
   const knowledge = composeKnowledge(settings, world, records);
   const actors = composeActors({ settings, world, records, knowledge, links });
   const loop = composeLoop({ settings, world, records, knowledge, actors, links });

@@ -106,6 +106,15 @@ export class AdmissionDesk {
     return this.#preempted.get(uid);
   }
 
+  /** The pods that have a place on the node, each with the resources it was granted (upstream: GetActivePods). */
+  activePods(): Pod[] {
+    return this.#parts.livePods().filter(({ metadata }) => {
+      const uid = podUid(metadata.uid);
+      const kind = this.#cases.get(uid)?.kind;
+      return (kind === 'admitted' || kind === 'making-room') && !this.#preempted.has(uid);
+    });
+  }
+
   /** Why a pod with these resources would not fit beside the others; for a change of resources of one that runs. */
   misfit(pod: Pod): Rejection | undefined {
     const verdict = this.#judge(pod, 'resized');
