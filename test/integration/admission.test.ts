@@ -127,6 +127,7 @@ test('a hook holds a pod, which says so, takes no room, survives the agent, and 
   const { blockers } = await agent.explained('held-one', 'who holds it', (now) => now.blockers.length > 0);
   assert.deepEqual(blockers.map(({ step, cause, lastError }) => [step, cause, lastError]), [['be admitted to the node by admission hooks', '10-driver: the driver is not loaded', 'held by admission hooks']]);
   assert.ok(blockers[0]?.nextTryAtMs !== undefined && blockers[0].sinceMs > 0);
+  assert.match((await agent.cli('pods')).stdout, /held-one-node +0\/1 +AdmissionHeld/);
   await agent.run(pod('passes', asking('800m')));
   await agent.remove('passes');
   await agent.restart('SIGKILL');

@@ -75,10 +75,10 @@ describe('the status of a pod', () => {
     const { updater, world } = harness();
     world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by x: y' };
     const held = updater.refresh(uid);
-    assert.deepEqual([held?.phase, held?.reason, held?.message], ['Pending', 'AdmissionHeld', 'held by x: y']);
+    assert.deepEqual([held?.phase, held?.reason, held?.message, held?.containerStatuses], ['Pending', 'AdmissionHeld', 'held by x: y', undefined]);
     world.verdict = undefined;
     const free = updater.refresh(uid);
-    assert.deepEqual([free?.phase, free?.reason, free?.message], ['Pending', undefined, undefined]);
+    assert.deepEqual([free?.phase, free?.reason, free?.message, free?.containerStatuses?.length], ['Pending', undefined, undefined, 1]);
   });
 
   it('says that a pod was stopped to make room, with the condition for it', () => {

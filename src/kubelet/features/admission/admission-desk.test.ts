@@ -69,9 +69,10 @@ describe('the admission desk', () => {
   });
 
   it('lets what was turned away take no room, and judges nobody twice', () => {
-    const { add, remove } = harness();
+    const { add, remove, desk } = harness();
     add('a', ask('1500m'));
     add('b', ask('1500m'));
+    assert.deepEqual(desk.activePods().map(({ metadata }) => metadata.uid), ['a']);
     assert.equal(add('c', ask('500m')).kind, 'admitted');
     remove('a');
     assert.equal(add('b', ask('1500m')).kind, 'rejected');

@@ -277,11 +277,8 @@ export class AdmissionDesk {
 
   /** Who is being stopped to make room has no place any more, who waits for that room has one. */
   #judge(pod: Pod, as: 'new' | 'resized' = 'new'): ChainVerdict {
-    const { judge, node, livePods, granted } = this.#parts;
-    const others = livePods().filter((other) => {
-      const kind = this.#cases.get(podUid(other.metadata.uid))?.kind;
-      return other.metadata.uid !== pod.metadata.uid && (kind === 'admitted' || kind === 'making-room') && !this.#preempted.has(podUid(other.metadata.uid));
-    });
+    const { judge, node, granted } = this.#parts;
+    const others = this.activePods().filter((other) => other.metadata.uid !== pod.metadata.uid);
     return judge({ pod: as === 'new' ? granted(pod) : pod, node: node(), others });
   }
 

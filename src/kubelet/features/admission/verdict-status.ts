@@ -12,12 +12,17 @@ export function rejectedStatus(pod: Pod, { reason, message }: PodVerdict): PodSt
 /** The status with what admission has to add; a hold that is over leaves nothing behind. */
 export function withVerdict(status: PodStatus, verdict: PodVerdict | undefined): PodStatus {
   const own = status.reason === podReasons.admissionHeld ? withoutReason(status) : status;
-  if (verdict?.kind === 'held') return status.phase === 'Pending' ? { ...own, reason: verdict.reason, message: verdict.message } : own;
+  if (verdict?.kind === 'held') return status.phase === 'Pending' ? { ...withoutContainers(own), reason: verdict.reason, message: verdict.message } : own;
   if (verdict?.kind !== 'preempted') return own;
   const conditions = (status.conditions ?? []).filter((condition) => condition.type !== verdict.condition.type);
   return { ...own, reason: verdict.reason, message: verdict.message, conditions: [verdict.condition, ...conditions] };
 }
 
 function withoutReason({ reason: _reason, message: _message, ...rest }: PodStatus): PodStatus {
+  return rest;
+}
+
+/** Nothing of a held pod is being created, and people look at the containers first. */
+function withoutContainers({ containerStatuses: _regular, initContainerStatuses: _init, ephemeralContainerStatuses: _ephemeral, ...rest }: PodStatus): PodStatus {
   return rest;
 }
