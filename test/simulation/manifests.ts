@@ -96,6 +96,11 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
   return { volumes, mounts: volumes.map((volume) => ({ name: volume['name'], mountPath: `/mnt/${String(volume['name'])}` })) };
 }
 
+/** A few pods have users of their own; told by the name, so that chance goes on as it would without. */
+function hasOwnUsers(name: string): boolean {
+  return [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5 === 0;
+}
+
 /** A random pod. Its containers' behaviour stands in their arguments. */
 export function randomPod(random: Random, name: string): Json {
   const restartPolicy = pick(random, ['Always', 'Always', 'Always', 'Always', 'OnFailure', 'Never']);
@@ -120,7 +125,7 @@ export function randomPod(random: Random, name: string): Json {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default', labels: { app: name } },
-    spec: { restartPolicy, terminationGracePeriodSeconds: grace, ...(hostNetwork ? { hostNetwork } : {}), ...(initContainers.length > 0 ? { initContainers } : {}), containers, ...(volumes.length > 0 ? { volumes } : {}) },
+    spec: { restartPolicy, terminationGracePeriodSeconds: grace, ...(hostNetwork ? { hostNetwork } : hasOwnUsers(name) ? { hostUsers: false } : {}), ...(initContainers.length > 0 ? { initContainers } : {}), containers, ...(volumes.length > 0 ? { volumes } : {}) },
   };
 }
 

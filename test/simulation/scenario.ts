@@ -3,6 +3,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { addPod, disturbances, type Disturbance, type Stage } from './disturbances.ts';
 import { between, ManifestFolder, objectsManifest } from './manifests.ts';
 import { Referee, type Violation } from './referee.ts';
+import { problemsOfUsers } from './referee-users.ts';
 import { Standing } from './standing.ts';
 import { SimulatedNode } from './world.ts';
 
@@ -196,6 +197,7 @@ class Scenario {
   #look(): void {
     this.#referee.takeRuntimeViolations();
     const { agent, runtime, clock } = this.#node;
+    for (const problem of problemsOfUsers(runtime.sandboxes())) this.#referee.report('I9', problem);
     const nowMs = clock.monotonicMs();
     const mayKnow = agent?.started === true && nowMs - agent.startedMs > NOTICE_MS && !runtime.isDown;
     const unexplained = mayKnow ? this.#standing.unexplained() : [];

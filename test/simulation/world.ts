@@ -27,6 +27,8 @@ export const IMAGES = ['docker.io/library/app:1', 'docker.io/library/app:2', 'do
 const LOG_LINES = 4000;
 /** As systemd does it: an agent that could not start is started again after this. */
 const RESTART_MS = 1000;
+/** The default of the configuration. */
+const MOST_PODS = 110;
 
 export interface LogRecord {
   atMs: number;
@@ -171,7 +173,7 @@ export class SimulatedNode {
       cgroups: mortalPort('cgroups', this.cgroups, life, gate),
       dial: mortalPort('dial', this.network, life, gate),
       nodeLoad: () => undefined,
-      processes: { run: (program) => Promise.reject(new KubeletError('NotFound', `${program} could not be started: ENOENT`)) },
+      processes: { run: runProgram },
       csiDrivers: new FakeCsiDrivers(),
       pluginDial: { dial: (path) => Promise.reject(new KubeletError('Timeout', `nobody listens at ${path}`)) },
       logFiles: new FakeLogFiles(this.files),
@@ -201,6 +203,14 @@ export class SimulatedNode {
     this.files.calls.length = 0;
     this.cgroups.calls.length = 0;
   }
+}
+
+/** The user `kubelet` has just as many ids as there may be pods. */
+async function runProgram(program: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  const outputs: Readonly<Record<string, string>> = { getent: 'kubelet:x:900:900::/:/bin/false\n', getsubids: `0: kubelet 65536 ${65_536 * MOST_PODS}\n` };
+  const stdout = outputs[program];
+  if (stdout === undefined) throw new KubeletError('NotFound', `${program} could not be started: ENOENT`);
+  return { exitCode: 0, stdout, stderr: '' };
 }
 
 function simulatedConfig(given: Record<string, unknown>): KubeletConfig {
