@@ -152,7 +152,7 @@ function composeExplain({ records, knowledge, world, actors }: LoopContext, { wo
 }
 
 function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
-  const { world, records, knowledge, actors } = context;
+  const { world, records, knowledge, actors, links } = context;
   const { admission, status, explain, containerGc, userNamespaces, tellGone } = loop;
   return new KubeletPodSyncer({
     runtime: actors.podRuntime,
@@ -179,6 +179,8 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
       actors.allocation.forget(uid);
       explain.forget(uid);
       if (pod !== undefined) tellGone(pod);
+      // Of a pod that only the runtime knew the volumes are still there: they go now, not with the next look around.
+      else links.post({ kind: 'housekeeping' });
     },
     recorder: knowledge.recorder,
     clock: world.clock,

@@ -1,0 +1,209 @@
+// Kinds of volumes beyond folders and objects: claims, local folders and disks, raw devices, memory, images, and what is refused.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { waitUntil } from '../../src/up/processes.ts';
+import { NODE, podName } from './support/agent.ts';
+import { configMap, container, pod, type PodManifest } from './support/manifests.ts';
+import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { containerId, containerOf } from './support/watch.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'kts-kinds-'));
+const loops: string[] = [];
+before(() => mkdirSync(join(folder, 'shared')));
+const ground = commonGround({ name: 'kinds' });
+after(() => {
+  for (const loop of loops) execFileSync('losetup', ['-d', loop]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty disk. */
+function disk(name: string): string {
+  const file = join(folder, `${name}.img`);
+  writeFileSync(file, '');
+  truncateSync(file, 64 * 2 ** 20);
+  const loop = execFileSync('losetup', ['-f', '--show', file], { encoding: 'utf8' }).trim();
+  loops.push(loop);
+  return loop;
+}
+
+const HERE = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [NODE] }] }] } };
+const claim = (name: string, spec: Record<string, unknown> = {}) => ({
+  apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' },
+  spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Mi' } }, volumeName: `pv-${name}`, ...spec },
+});
+const local = (name: string, path: string, spec: Record<string, unknown> = {}) => ({
+  apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `pv-${name}` },
+  spec: { capacity: { storage: '64Mi' }, accessModes: ['ReadWriteOnce'], local: { path }, nodeAffinity: HERE, ...spec },
+});
+
+/** A pod whose container mounts the claim at /v. */
+const claimant = (name: string, claimName: string, rest: { spec?: Record<string, unknown>; readOnly?: boolean } = {}): PodManifest =>
+  pod(name, { volumes: [{ name: 'v', persistentVolumeClaim: { claimName, ...(rest.readOnly === true ? { readOnly: true } : {}) } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })], ...rest.spec });
+
+/** What the agent says in events of a pod that waits. */
+async function complaint(name: string, pattern: RegExp): Promise<string> {
+  const explained = await ground.agent.explained(name, String(pattern), (now) => pattern.test(JSON.stringify(now.blockers)));
+  return JSON.stringify(explained.blockers);
+}
+
+const mountsOf = (path: string): string[] => readFileSync('/proc/self/mounts', 'utf8').split('\n').filter((line) => line.split(' ')[1]?.startsWith(path));
+
+describe('claims and local volumes', SIDE_BY_SIDE, () => {
+  test('a pod waits for its claim and its volume, goes on the moment they are there, and its data stays', async () => {
+    const { agent } = ground;
+    agent.writeManifest('late', claimant('late', 'late', { spec: { securityContext: { fsGroup: 4321 } } }));
+    await complaint('late', /error processing PVC default\/late: failed to fetch PVC from API server: persistentvolumeclaims \\"late\\" not found/);
+    agent.writeManifest('late-claim', claim('late'));
+    await complaint('late', /error processing PVC default\/late: failed to fetch PV pv-late from API server: persistentvolumes \\"pv-late\\" not found/);
+    agent.writeManifest('late-volume', local('late', join(folder, 'shared')));
+    const seen = await agent.ready('late');
+    assert.equal(await agent.inside('late', 'echo kept > /v/file; stat -c "%g %a" /v'), '4321 2775');
+    assert.equal(mountsOf(join(agent.rootDir, 'pods', seen.metadata.uid)).length >= 1, true);
+    await agent.remove('late');
+    assert.deepEqual([readFileSync(join(folder, 'shared', 'file'), 'utf8'), mountsOf(join(agent.rootDir, 'pods', seen.metadata.uid))], ['kept\n', []]);
+  });
+
+  test('an empty disk is formatted once, is one mount of the node for all pods, and is let go after the last', async () => {
+    const { agent } = ground;
+    const device = disk('data');
+    const staged = join(agent.rootDir, 'plugins/kubernetes.io/local-volume/mounts/pv-data');
+    await agent.run(claimant('disk-one', 'data'), claim('data', { accessModes: ['ReadWriteMany'] }), local('data', device, { accessModes: ['ReadWriteMany'] }));
+    assert.equal(await agent.inside('disk-one', 'echo first > /v/file; sync; grep " /v " /proc/mounts | cut -d " " -f 1,3'), `${device} ext4`);
+    agent.writeManifest('disk-objects', claim('data', { accessModes: ['ReadWriteMany'] }), local('data', device, { accessModes: ['ReadWriteMany'] }));
+    await agent.run(claimant('disk-two', 'data', { readOnly: true }));
+    assert.equal(await agent.inside('disk-two', 'cat /v/file; touch /v/x 2>&1 | grep -o "Read-only file system"'), 'first\nRead-only file system');
+    assert.equal(mountsOf(staged).length, 1);
+    await agent.remove('disk-one');
+    assert.equal(mountsOf(staged).length, 1);
+    await agent.remove('disk-two');
+    assert.ok(await waitUntil(() => mountsOf(staged).length === 0 && !existsSync(staged), 5000, 20), 'the disk is still mounted');
+    // What is on it is never formatted away.
+    await agent.run(claimant('disk-three', 'data'));
+    assert.equal(await agent.inside('disk-three', 'cat /v/file'), 'first');
+    await agent.remove('disk-three');
+    assert.ok(await waitUntil(() => mountsOf(staged).length === 0, 5000, 20), 'the disk is still mounted');
+  });
+
+  test('a raw device is in the container as a device, to write or only to read as the claim is used', async () => {
+    const { agent } = ground;
+    const device = disk('raw');
+    const raw = (name: string, readOnly: boolean): PodManifest =>
+      pod(name, { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'raw', readOnly } }], containers: [container('main', { volumeDevices: [{ name: 'v', devicePath: '/dev/data' }] })] });
+    agent.writeManifest('raw-objects', claim('raw', { volumeMode: 'Block' }), local('raw', device, { volumeMode: 'Block' }));
+    const seen = await agent.run(raw('raw-writer', false));
+    assert.equal(await agent.inside('raw-writer', 'printf raw-data | dd of=/dev/data conv=notrunc 2>/dev/null; sync; test -b /dev/data && echo block'), 'block');
+    assert.equal(readFileSync(join(folder, 'raw.img')).subarray(0, 8).toString(), 'raw-data');
+    assert.ok(existsSync(join(agent.rootDir, 'pods', seen.metadata.uid, 'volumeDevices/kubernetes.io~local-volume/pv-raw')));
+    await agent.run(raw('raw-reader', true));
+    assert.equal(await agent.inside('raw-reader', 'head -c 8 /dev/data; printf x 2>/dev/null > /dev/data || echo " refused"'), 'raw-data refused');
+    agent.writeManifest('raw-mounted', claimant('raw-mounted', 'raw'));
+    await complaint('raw-mounted', /volume v has volumeMode Block, but is specified in volumeMounts/);
+    await agent.remove('raw-writer', 'raw-reader', 'raw-mounted');
+    assert.ok(statSync(device).isBlockDevice());
+  });
+
+  test('a volume of another node, one that is not there and one for one pod alone say why they wait', async () => {
+    const { agent } = ground;
+    const elsewhere = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['other'] }] }] } };
+    agent.writeManifest('away', claim('away'), local('away', folder, { nodeAffinity: elsewhere }), claimant('away', 'away'));
+    agent.writeManifest('absent', claim('absent'), local('absent', join(folder, 'absent')), claimant('absent', 'absent'));
+    const alone = { accessModes: ['ReadWriteOncePod'] };
+    await agent.run(claimant('alone-one', 'alone'), claim('alone', alone), local('alone', folder, alone));
+    agent.writeManifest('alone-two', claimant('alone-two', 'alone'));
+    await complaint('away', /MountVolume.NodeAffinity check failed for volume \\"pv-away\\" : no matching NodeSelectorTerms/);
+    await complaint('absent', /MountVolume.MountDevice failed for volume \\"pv-absent\\" : path \\".*absent\\" does not exist/);
+    await complaint('alone-two', /node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode/);
+    mkdirSync(join(folder, 'absent'));
+    await agent.ready('absent');
+    agent.writeManifest('alone-objects', claim('alone', alone), local('alone', folder, alone));
+    agent.removeManifest('alone-one');
+    await agent.ready('alone-two');
+    await agent.remove('away', 'absent', 'alone-two');
+  });
+});
+
+describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
+  test('a volume in memory is as large as its sizeLimit and stays out of swap where the kernel can', async () => {
+    const { agent } = ground;
+    await agent.run(pod('memory', { volumes: [{ name: 'v', emptyDir: { medium: 'Memory', sizeLimit: '4Mi' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    const options = await agent.inside('memory', 'grep " /v " /proc/mounts | cut -d " " -f 3,4');
+    assert.match(options, /^tmpfs .*size=4096k/);
+    const [major = 0, minor = 0] = readFileSync('/proc/sys/kernel/osrelease', 'utf8').split('.').map(Number);
+    assert.equal(options.includes('noswap'), major > 6 || (major === 6 && minor >= 4));
+    assert.match(await agent.inside('memory', 'dd if=/dev/zero of=/v/x bs=1M count=5 2>&1'), /No space left/);
+    await agent.remove('memory');
+  });
+
+  test('an image volume shows the image where the runtime can, and says what it needs where it cannot', async () => {
+    const { agent, containerd } = ground;
+    const { image } = container('main') as { image: string };
+    agent.writeManifest('image-volume', pod('image-volume', { volumes: [{ name: 'v', image: { reference: image, pullPolicy: 'IfNotPresent' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    const { runtimeVersion } = await containerd.cri.runtime.version({ version: '0.1.0' });
+    const [major = 0, minor = 0] = runtimeVersion.replace('v', '').split('.').map(Number);
+    if (major > 2 || (major === 2 && minor >= 1)) {
+      await agent.ready('image-volume');
+      assert.match(await agent.inside('image-volume', 'ls /v'), /bin/);
+    } else {
+      const waiting = await agent.waitFor('image-volume', 'refused', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError');
+      assert.match(containerOf(waiting).state?.waiting?.message ?? '', /^image volumes need containerd 2.1 or later: containerd 1\./);
+    }
+    agent.writeManifest('image-missing', pod('image-missing', { volumes: [{ name: 'v', image: { reference: 'localhost/none:1', pullPolicy: 'Never' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    await agent.waitFor('image-missing', 'held back', (seen) => ['ErrImageNeverPull', 'CreateContainerConfigError'].includes(containerOf(seen).state?.waiting?.reason ?? ''));
+    await agent.remove('image-volume', 'image-missing');
+  });
+
+  test('what upstream refuses is refused in its words, and holds up nobody else', async () => {
+    const { agent } = ground;
+    const refused: Record<string, [Record<string, unknown>, RegExp]> = {
+      git: [{ gitRepo: { repository: 'https://example.org/x' } }, /git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`/],
+      ebs: [{ awsElasticBlockStore: { volumeID: 'vol-1' } }, /awsElasticBlockStore has moved to the CSI driver ebs.csi.aws.com/],
+      huge: [{ emptyDir: { medium: 'HugePages' } }, /medium HugePages: hugePages storage requested, but there is no resource request for huge pages/],
+    };
+    for (const [name, [source]] of Object.entries(refused)) agent.writeManifest(name, pod(name, { volumes: [{ name: 'v', ...source }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    await Promise.all(Object.entries(refused).map(([name, [, pattern]]) => complaint(name, pattern)));
+    await agent.remove(...Object.keys(refused));
+  });
+
+  test('an NFS server that cannot be reached, or a missing mount.nfs, keeps only its own pod waiting', async () => {
+    const { agent } = ground;
+    agent.writeManifest('nfs', pod('nfs', { volumes: [{ name: 'v', nfs: { server: '127.0.0.1', path: '/export' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    const helper = ['/sbin/mount.nfs', '/usr/sbin/mount.nfs'].some((path) => existsSync(path));
+    await complaint('nfs', helper ? /MountVolume.SetUp failed for volume \\"v\\"/ : /mount.nfs is not installed on this node: it is in the package nfs-common/);
+    await agent.remove('nfs');
+  });
+
+  test('an immutable ConfigMap is followed no more, whatever its file says', async () => {
+    const { agent } = ground;
+    const fixed = (text: string) => ({ ...configMap('fixed', { k: text }), immutable: true });
+    await agent.run(pod('fixed', { volumes: [{ name: 'v', configMap: { name: 'fixed' } }, { name: 'w', configMap: { name: 'free' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }, { name: 'w', mountPath: '/w' }] })] }), fixed('one'), configMap('free', { k: 'one' }));
+    agent.writeManifest('fixed-maps', fixed('two'), configMap('free', { k: 'two' }));
+    agent.writeManifest('fixed', pod('fixed', { volumes: [{ name: 'v', configMap: { name: 'fixed' } }, { name: 'w', configMap: { name: 'free' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }, { name: 'w', mountPath: '/w' }] })] }));
+    assert.ok(await waitUntil(async () => (await agent.inside('fixed', 'cat /w/k')) === 'two', 5000, 20), 'the mutable one did not change');
+    assert.equal(await agent.inside('fixed', 'cat /v/k'), 'one');
+    await agent.remove('fixed');
+  });
+});
+
+test('an agent that was killed finds disks and devices again, and takes down what went while it was away', async () => {
+  const { agent } = ground;
+  const [kept, gone] = [disk('kept'), disk('gone')];
+  const stagedAt = (name: string): string => join(agent.rootDir, `plugins/kubernetes.io/local-volume/mounts/pv-${name}`);
+  agent.writeManifest('restart-objects', claim('kept'), local('kept', kept), claim('gone'), local('gone', gone));
+  agent.writeManifest('gone', claimant('gone', 'gone'));
+  const before = await agent.run(claimant('kept', 'kept'));
+  const vanished = await agent.ready('gone');
+  await agent.inside('kept', 'echo data > /v/file');
+  await agent.kill9();
+  agent.removeManifest('gone');
+  await agent.start();
+  const again = await agent.ready('kept');
+  assert.deepEqual([containerId(again), await agent.inside('kept', 'cat /v/file')], [containerId(before), 'data']);
+  assert.ok(await waitUntil(() => mountsOf(stagedAt('gone')).length === 0 && !existsSync(join(agent.rootDir, 'pods', vanished.metadata.uid)), 30_000, 50), `${podName('gone')} is still there`);
+  assert.equal(mountsOf(stagedAt('kept')).length, 1);
+  await agent.remove('kept');
+  assert.ok(await waitUntil(() => mountsOf(stagedAt('kept')).length === 0, 5000, 20), 'the disk of the pod that lived on is still mounted');
+});
