@@ -1,3 +1,4 @@
+import { nodeEvents } from '../../api/reasons.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { inBackground } from '../loop/pod-syncer.ts';
 import { podUid } from '../model/ids.ts';
@@ -16,6 +17,9 @@ export interface Kubelet extends Knowledge, Actors, LoopParts {
   /** Leaves the node as it is: containers live on, what is remembered is on disk. The second call waits for the first. */
   stop(): Promise<void>;
 }
+
+const CGROUP_V1 =
+  'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
 
 /** The agent is made and joined in the compose files and nowhere else. Starts nothing. */
 export function composeKubelet(settings: ComposeSettings, world: World, records: Records): Kubelet {
@@ -39,6 +43,7 @@ type Startable = Omit<Kubelet, 'start' | 'stop'>;
  */
 async function startKubelet(parts: Startable): Promise<void> {
   const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation, userNamespaces, csi } = parts;
+  sayStarting(parts);
   cache.onChange(({ uid, after }) => {
     if (after !== undefined) probes.noteStatus(after);
     status.refresh(uid);
@@ -61,6 +66,11 @@ async function startKubelet(parts: Startable): Promise<void> {
   imageGc.start();
   logRotation.start();
   inBackground(world.log, 'reading the sources of pods', sources.start());
+}
+
+function sayStarting({ recorder, world }: Pick<Startable, 'recorder' | 'world'>): void {
+  recorder.nodeEvent('Normal', nodeEvents.starting, 'Starting kubelet.');
+  if (world.cgroups.version === 1) recorder.nodeEvent('Warning', nodeEvents.cgroupV1, CGROUP_V1);
 }
 
 /** In the reverse of the order of starting. What cannot be stopped in order is said and does not keep the rest from being saved. */

@@ -107,7 +107,7 @@ describe('a pass over a pod', () => {
     assert.deepEqual(calls, ['read', 'sync']);
     world.read = () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded'));
     await assert.rejects(sync(), (error) => isKind(error, 'Timeout'));
-    assert.deepEqual(calls, ['read', 'sync']);
+    assert.deepEqual(calls, ['read', 'sync', 'Warning FailedSync']);
   });
 
   it('does not make a pod again that ended while its cgroup was looked at', async () => {

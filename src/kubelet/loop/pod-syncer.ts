@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { errorMessage, KubeletError, unreachable } from '../../base/errors.ts';
+import { errorMessage, isKind, KubeletError, unreachable } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { isHostNetwork, podKey } from '../../api/pod.ts';
 import { podEvents, podReasons, waitingReasons } from '../../api/reasons.ts';
@@ -86,7 +86,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { status, explain, networkError, volumes, runtime, cache, recorder } = this.#parts;
     const uid = podUid(wanted.metadata.uid);
     if (!cache.isRead(uid)) throw new KubeletError('Unavailable', 'the runtime has not told yet what runs of this pod', { op: 'read pod' });
-    if (!cache.isSure(uid)) await this.#parts.readRuntime(uid);
+    if (!cache.isSure(uid)) await this.#telling(wanted, { reason: podEvents.failedSync, what: 'error determining status' }, this.#parts.readRuntime(uid));
     const standing = this.#parts.admission.consider(wanted);
     const pod = this.#parts.allocation.apply(wanted);
     const before = status.refresh(uid);
@@ -118,8 +118,18 @@ export class KubeletPodSyncer implements PodSyncer {
   /** What the pod is given before anything of it is made. */
   async #place(pod: Pod): Promise<PodPlacement> {
     const { cgroups, userNamespaces } = this.#parts;
-    const [{ cgroupParent }, userns] = await Promise.all([cgroups.ensurePodCgroup(pod), userNamespaces.ensure(pod)]);
+    const [{ cgroupParent }, userns] = await Promise.all([this.#telling(pod, { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' }, cgroups.ensurePodCgroup(pod)), userNamespaces.ensure(pod)]);
     return { cgroupParent, userns };
+  }
+
+  /** A failure of `work` is also an event of the pod; being interrupted is none. */
+  async #telling<T>(pod: Pod, event: { reason: string; what: string }, work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!isKind(error, 'Aborted')) this.#parts.recorder.event(pod, 'Warning', event.reason, `${event.what}: ${errorMessage(error)}`);
+      throw error;
+    }
   }
 
   /** Upstream tells of progress at the beginning of the next pass; here the pass that did it tells. */
@@ -144,7 +154,11 @@ export class KubeletPodSyncer implements PodSyncer {
     const outcome = await runtime.killPod({ pod, status: cache.getOrEmpty(identity), graceMs, signal });
     if (outcome.aborted) throw new KubeletError('Aborted', 'stopping the pod was interrupted');
     explain.setOutcome(uid, { failures: outcome.failures.map((failure) => this.#failure(failure)), waits: [] });
-    if (outcome.failures.length > 0) throw new KubeletError('Internal', outcome.failures.map((failure) => failure.message).join('; '), { op: 'kill pod' });
+    if (outcome.failures.length > 0) {
+      const message = outcome.failures.map((failure) => failure.message).join('; ');
+      if (pod !== undefined) this.#parts.recorder.event(pod, 'Warning', podEvents.failedKillPod, `error killing pod: ${message}`);
+      throw new KubeletError('Internal', message, { op: 'kill pod' });
+    }
     await this.#makeSureNothingRuns(uid);
     probes.removePod(uid);
     status.refresh(uid);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ImageOutcome } from './interfaces.ts';
-import { aContainer, aPod } from './testing/builders.ts';
+import { aContainer, anEphemeral, aPod } from './testing/builders.ts';
 import { Harness } from './testing/harness.ts';
 
 const two = aPod({ containers: [aContainer('app'), aContainer('log')] });
@@ -297,6 +297,19 @@ describe('a pod that runs', () => {
     h.runtime.killSandbox(h.runtime.sandboxes()[0]?.id ?? '');
     await h.sync(onFailure);
     assert.deepEqual(h.containers, ['app#0 0']);
+  });
+
+  test('an ephemeral container joins a running pod, shares the process namespace of its target, runs once, and disturbs nothing', async () => {
+    const h = new Harness();
+    await h.sync(aPod());
+    const debugged = aPod({ ephemeralContainers: [anEphemeral('debug', { targetContainerName: 'app' })] });
+    await h.sync(debugged);
+    assert.deepEqual(h.containers.toSorted(), ['app#0 running', 'debug#0 running']);
+    const { id = '', config } = h.runtime.container('uid-1', 'debug') ?? {};
+    assert.deepEqual([config?.security.namespaces.pid, config?.security.namespaces.targetId], ['target', h.runtime.container('uid-1', 'app')?.id]);
+    h.runtime.killContainer(id, { exitCode: 5 });
+    await h.sync(debugged);
+    assert.deepEqual(h.containers.toSorted(), ['app#0 running', 'debug#0 5']);
   });
 
   test('a container whose liveness failed is killed and started again in the same pass', async () => {

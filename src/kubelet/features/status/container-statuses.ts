@@ -177,7 +177,7 @@ function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyCo
   const newest = recordsOf(facts, container, kind)[0];
   if (kind === 'init') {
     if (newest?.state === 'exited' && newest.exitCode === 0 && !isRestartableInit(container as never)) return status;
-    if (newest === undefined && !isRestartableInit(container as never) && status.state?.waiting !== undefined && hasRegularContainer(facts)) {
+    if (newest === undefined && !isRestartableInit(container as never) && status.state?.waiting !== undefined && hasRegularContainer(facts) && !facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime)) {
       return { ...status, state: { terminated: doneUnseen() } };
     }
   }
@@ -189,7 +189,7 @@ function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyCo
   return { ...status, lastState, state: { waiting: { reason: failure.reason, message: failure.message } } };
 }
 
-/** An init container whose record is gone, in a pod that got past it, must have done its work. */
+/** An init container whose record is gone, in a pod that got past it (and is not being begun anew), must have done its work. */
 function doneUnseen(): ContainerStateTerminated {
   const message = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
   return { exitCode: 0, reason: terminatedReasons.completed, message };

@@ -127,6 +127,35 @@ describe('container statuses', () => {
     assert.deepEqual([status.initContainerStatuses?.[0]?.state?.terminated?.reason, status.initContainerStatuses?.[0]?.ready, status.phase], ['Completed', true, 'Running']);
   });
 
+  it('counts a restart of all containers once for each, init containers too, whatever is removed first', () => {
+    const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
+    const subject = pod({ initContainers: [container('first')], containers: [container('web', { restartPolicyRules: [rule] }), container('zed')], restartPolicy: 'Never' });
+    const resetting: RestartRules = { ...rules, shouldRestartAllContainers: (_pod, status) => status.containers.some(({ exitCode }) => exitCode === 42) };
+    const states: ContainerRuntimeStatus[][] = [
+      [exited('first', 0), exited('web', 42), record('zed')],
+      [exited('first', 0), exited('web', 42)],
+      [exited('web', 42)],
+      [exited('web', 42)],
+      [],
+      [record('first', { attempt: 1 })],
+      [exited('first', 0, { attempt: 1 }), record('web', { attempt: 1 }), record('zed', { attempt: 1 })],
+    ];
+    let previous: PodStatus | undefined;
+    const seen = states.map((containers) => {
+      previous = generate(subject, runtime(...containers), { previous, rules: resetting });
+      return [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? [])].map(({ name, restartCount, state }) => `${name}#${restartCount} ${state?.waiting?.reason ?? Object.keys(state ?? {})[0]}`).join();
+    });
+    assert.deepEqual(seen, [
+      'first#0 terminated,web#0 terminated,zed#0 running',
+      'first#0 terminated,web#0 terminated,zed#1 RestartingAllContainers',
+      'first#1 RestartingAllContainers,web#0 terminated,zed#1 PodInitializing',
+      'first#1 PodInitializing,web#0 terminated,zed#1 PodInitializing',
+      'first#1 PodInitializing,web#0 terminated,zed#1 PodInitializing',
+      'first#1 running,web#0 terminated,zed#1 PodInitializing',
+      'first#1 terminated,web#1 running,zed#1 running',
+    ]);
+  });
+
   it('orders regular containers by name and init containers as the spec does', () => {
     const status = generate(pod({ containers: [container('z'), container('a')], initContainers: [container('y'), container('b')] }), runtime());
     assert.deepEqual(status.containerStatuses?.map((c) => c.name), ['a', 'z']);

@@ -1,0 +1,121 @@
+// What restarts, what does not, and what is changed while it runs: rules, whole-pod restarts, deadlines, sidecars, graces, and the events of it all.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { EventList } from '../../src/api/core/event.ts';
+import { podName } from './support/agent.ts';
+import { container, pod, shell, SLEEP, thenSleep } from './support/manifests.ts';
+import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { conditionOf, containerOf } from './support/watch.ts';
+
+const ground = commonGround({ name: 'again' });
+const folder = mkdtempSync(join(tmpdir(), 'kts-again-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A folder of the host, to count in it how often something ran and to read afterwards. */
+const volumes = [{ name: 'host', hostPath: { path: folder } }];
+const volumeMounts = [{ name: 'host', mountPath: '/host' }];
+/** Exits with each of these in turn, from one start to the next, and then goes on. */
+const exiting = (name: string, ...codes: number[]): string[] =>
+  shell(`echo run >> /host/${name}; n=$(wc -l < /host/${name}); set -- ${codes.join(' ')}; if [ $n -le $# ]; then eval "exit \\$\{$n}"; fi; trap "exit 0" TERM; sleep 100000 & wait`);
+const rule = (action: string, operator: string, ...values: number[]) => ({ action, exitCodes: { operator, values } });
+
+describe('restart rules', SIDE_BY_SIDE, () => {
+  test('a code that a rule names restarts a container that never would; one that none names ends it', async () => {
+    const { agent } = ground;
+    const main = container('main', { volumeMounts, restartPolicy: 'Never', restartPolicyRules: [rule('Restart', 'In', 42)], command: exiting('rule', 42, 3) });
+    agent.writeManifest('rule', pod('rule', { restartPolicy: 'Never', volumes, containers: [main] }));
+    const done = await agent.phase('rule', 'Failed', 40_000);
+    assert.deepEqual([containerOf(done).restartCount, containerOf(done).state?.terminated?.exitCode], [1, 3]);
+  });
+
+  test('an init container that a rule restarts holds the others back until it succeeds', async () => {
+    const { agent } = ground;
+    const first = container('first', { volumeMounts, restartPolicy: 'Never', restartPolicyRules: [rule('Restart', 'NotIn', 3)], command: shell('echo run >> /host/init-rule; [ $(wc -l < /host/init-rule) -ge 2 ] && exit 0; exit 7') });
+    agent.writeManifest('init-rule', pod('init-rule', { restartPolicy: 'Never', volumes, initContainers: [first], containers: [container('main', { command: shell('exit 0') })] }));
+    const done = await agent.phase('init-rule', 'Succeeded', 40_000);
+    assert.deepEqual([containerOf(done, 'first').restartCount, containerOf(done, 'first').state?.terminated?.exitCode], [1, 0]);
+  });
+
+  test('RestartAllContainers begins the whole pod anew in the same sandbox, init containers first, and says so', async () => {
+    const { agent } = ground;
+    const first = container('first', { volumeMounts, command: shell('echo first >> /host/all-order') });
+    const main = container('main', { volumeMounts, restartPolicy: 'Never', restartPolicyRules: [rule('RestartAllContainers', 'In', 42)], command: exiting('all', 42) });
+    const other = container('other', { volumeMounts, command: thenSleep('echo other >> /host/all-order') });
+    agent.writeManifest('all', pod('all', { restartPolicy: 'Never', volumes, initContainers: [first], containers: [main, other] }));
+    const now = await agent.waitFor('all', 'begun anew', (seen) => containerOf(seen).restartCount === 1 && containerOf(seen, 'other').restartCount === 1 && containerOf(seen).ready && containerOf(seen, 'other').ready, 40_000);
+    assert.equal(containerOf(now, 'first').restartCount, 1);
+    assert.equal(conditionOf(now, 'AllContainersRestarting'), 'False');
+    const conditions = agent.watch.history.filter(({ pod: seen }) => seen.metadata.name === podName('all')).map(({ pod: seen }) => conditionOf(seen, 'AllContainersRestarting'));
+    assert.ok(conditions.includes('True'), 'the condition was never True');
+    const addresses = new Set(agent.watch.history.filter(({ pod: seen }) => seen.metadata.name === podName('all')).flatMap(({ pod: seen }) => seen.status?.podIP ?? []));
+    assert.equal(addresses.size, 1, 'the sandbox was kept');
+    assert.deepEqual(readFileSync(join(folder, 'all-order'), 'utf8').trim().split('\n'), ['first', 'other', 'first', 'other']);
+  });
+});
+
+describe('changes to a running pod', SIDE_BY_SIDE, () => {
+  test('activeDeadlineSeconds may be set on a running pod, and ends it', async () => {
+    const { agent } = ground;
+    const metadata = { uid: '6f1d3c52-0000-4000-8000-000000000002' };
+    const before = await agent.run(pod('late-deadline', {}, metadata));
+    agent.writeManifest('late-deadline', pod('late-deadline', { activeDeadlineSeconds: 1 }, metadata));
+    const over = await agent.phase('late-deadline', 'Failed');
+    assert.deepEqual([over.status?.reason, over.metadata.uid], ['DeadlineExceeded', before.metadata.uid]);
+  });
+
+  test('a pod is removed while its image is pulled, in an init container, and in its postStart hook', async () => {
+    const { agent } = ground;
+    agent.writeManifest('in-pull', pod('in-pull', { containers: [container('main', { image: '10.255.255.1:5000/never/comes:1' })] }));
+    agent.writeManifest('in-init', pod('in-init', { terminationGracePeriodSeconds: 1, initContainers: [container('first', { command: SLEEP })], containers: [container('main')] }));
+    agent.writeManifest('in-post', pod('in-post', { terminationGracePeriodSeconds: 1, containers: [container('main', { lifecycle: { postStart: { exec: { command: ['sleep', '1000'] } } } })] }));
+    await Promise.all([
+      agent.waitFor('in-pull', 'there', (seen) => seen.status?.phase === 'Pending'),
+      agent.waitFor('in-init', 'in its init container', (seen) => containerOf(seen, 'first').state?.running !== undefined),
+      agent.waitFor('in-post', 'in its hook', (seen) => containerOf(seen).state?.running !== undefined),
+    ]);
+    await agent.remove('in-pull', 'in-init', 'in-post');
+  });
+});
+
+describe('the end of a pod', SIDE_BY_SIDE, () => {
+  test('sidecars are stopped after the main container, in reverse order', async () => {
+    const { agent } = ground;
+    const ending = (name: string): string[] => ['sh', '-c', `trap "echo ${name} >> /host/order; exit 0" TERM; sleep 100000 & wait`];
+    const sidecar = (name: string): Record<string, unknown> => container(name, { volumeMounts, restartPolicy: 'Always', command: ending(name) });
+    await agent.run(pod('order', { terminationGracePeriodSeconds: 10, volumes, initContainers: [sidecar('one'), sidecar('two')], containers: [container('main', { volumeMounts, command: ending('main') })] }));
+    await agent.remove('order');
+    assert.deepEqual(readFileSync(join(folder, 'order'), 'utf8').trim().split('\n'), ['main', 'two', 'one']);
+  });
+
+  test("liveness with a grace of its own kills by that, though the pod's is long", async () => {
+    const { agent } = ground;
+    // Only its first run is deaf to SIGTERM.
+    const main = shell('echo run >> /host/own-grace; trap "exit 0" TERM; if [ $(wc -l < /host/own-grace) = 1 ]; then trap "" TERM; while true; do sleep 1; done; fi; sleep 100000 & wait');
+    const livenessProbe = { exec: { command: shell('[ $(wc -l < /host/own-grace) -gt 1 ]') }, periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 1 };
+    agent.writeManifest('own-grace', pod('own-grace', { terminationGracePeriodSeconds: 3600, volumes, containers: [container('main', { volumeMounts, command: main, livenessProbe })] }));
+    await agent.waitFor('own-grace', 'restarted', (seen) => containerOf(seen).restartCount >= 1, 20_000);
+  });
+});
+
+describe('events', SIDE_BY_SIDE, () => {
+  test('they are listed with object, source and count, over the API and on the command line', async () => {
+    const { agent } = ground;
+    await agent.run(pod('told', { containers: [container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } })] }));
+    const list = await agent.get<EventList>('/api/events');
+    const mine = list.items.filter(({ involvedObject }) => involvedObject.name === podName('told'));
+    assert.deepEqual(
+      mine.filter(({ reason }) => reason === 'Created' || reason === 'Started').map(({ type, reason, message, involvedObject, source, reportingComponent, count }) => [type, reason, message, involvedObject.fieldPath, source?.component, reportingComponent, count]),
+      [
+        ['Normal', 'Created', 'Container created', 'spec.containers{main}', 'kubelet', 'kubelet', 1],
+        ['Normal', 'Started', 'Container started', 'spec.containers{main}', 'kubelet', 'kubelet', 1],
+      ],
+    );
+    const { stdout, code } = await agent.cli('events', 'told');
+    assert.equal(code, 0);
+    assert.match(stdout, /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n/);
+    assert.match(stdout, new RegExp(`Normal +Started +pod/${podName('told')} +Container started`));
+  });
+});
