@@ -27,8 +27,8 @@ export const IMAGES = ['docker.io/library/app:1', 'docker.io/library/app:2', 'do
 const LOG_LINES = 4000;
 /** As systemd does it: an agent that could not start is started again after this. */
 const RESTART_MS = 1000;
-/** The default of the configuration. */
-const MOST_PODS = 110;
+/** More than any scenario has: no pod is turned away for their number. */
+const MOST_PODS = 300;
 
 export interface LogRecord {
   atMs: number;
@@ -215,7 +215,7 @@ async function runProgram(program: string): Promise<{ exitCode: number; stdout: 
 
 function simulatedConfig(given: Record<string, unknown>): KubeletConfig {
   const { gates } = computeFeatureGates({});
-  return toKubeletConfig(applyDefaults({ staticPodPath: paths.manifests, podLogsDir: paths.logs, clusterDNS: ['10.0.0.10'], ...given }, () => false), gates);
+  return toKubeletConfig(applyDefaults({ staticPodPath: paths.manifests, podLogsDir: paths.logs, clusterDNS: ['10.0.0.10'], maxPods: MOST_PODS, ...given }, () => false), gates);
 }
 
 function simulatedSettings(config: KubeletConfig): ComposeSettings {
