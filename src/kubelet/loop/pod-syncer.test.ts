@@ -49,6 +49,7 @@ function harness() {
     },
     allocation: {
       apply: (pod) => world.granted ?? pod,
+      saved: () => undefined,
       noteProgress: (pod, isUnderWay) => void world.resizes.push(`${pod.metadata.labels?.['size'] ?? 'asked'} ${isUnderWay ? 'under way' : 'done'}`),
       noteError: (_pod, message) => void world.resizes.push(message),
       podEnded: () => void world.resizes.push('ended'),
@@ -196,6 +197,9 @@ describe('a pass over a pod', () => {
     assert.deepEqual(calls, ['sync']);
     await sync({ 'spec.volumes': [{ name: 'v', configMap: { name: 'settings' } }] });
     assert.deepEqual(calls, ['sync', 'sync', 'ensure volumes']);
+    await sync({ 'spec.volumes': [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] });
+    await sync({ 'spec.volumes': [{ name: 'v', csi: { driver: 'd' } }] });
+    assert.deepEqual(calls.slice(3), ['sync', 'ensure volumes', 'sync', 'ensure volumes']);
   });
 
   it('counts as failed when something failed that has no time of its own, and says what, by its step', async () => {

@@ -30,6 +30,8 @@ export interface PodSyncerParts {
   allocation: {
     /** The pod with the resources it was granted, which are those it runs with. */
     apply(pod: Pod): Pod;
+    /** A grant to a running pod is on the disk before it is acted on. */
+    saved(uid: PodUid): Promise<void> | undefined;
     noteProgress(pod: Pod, isUnderWay: boolean): void;
     noteError(pod: Pod, message: string): void;
     podEnded(uid: PodUid): void;
@@ -89,6 +91,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (!cache.isSure(uid)) await this.#telling(wanted, { reason: podEvents.failedSync, what: 'error determining status' }, this.#parts.readRuntime(uid));
     const standing = this.#parts.admission.consider(wanted);
     const pod = this.#parts.allocation.apply(wanted);
+    await this.#parts.allocation.saved(uid);
     const before = status.refresh(uid);
     if (before?.reason === podReasons.deadlineExceeded) recorder.event(pod, 'Normal', podEvents.deadlineExceeded, before.message ?? '');
     if (isTerminal(before)) return { terminal: true };

@@ -6,14 +6,17 @@ import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { quotaOfMilliCpu, sharesOfMilliCpu } from './cpu-units.ts';
 import type { ContainerRuntimeResources } from './runtime-status.ts';
 
-/** Whether what the runtime was told of a container's CPU and memory is what this spec leads to. Of memory requests a runtime knows nothing. */
-export function runsAsAsked(pod: Pod, container: Container, made: ContainerRuntimeResources): boolean {
+/**
+ * Whether what the runtime was told of a container's CPU and memory is what this spec leads to. Of memory requests a runtime knows nothing.
+ * Shares may be off by what a weight of cgroup v2 loses, unless `exactly`.
+ */
+export function runsAsAsked(pod: Pod, container: Container, made: ContainerRuntimeResources, exactly = false): boolean {
   const limits = effectiveLimits(pod.spec.resources, container);
   const requests = container.resources?.requests ?? {};
   const cpuLimit = milliOf(limits, 'cpu');
   const shares = sharesOfMilliCpu(requests['cpu'] === undefined ? cpuLimit : milliOf(requests, 'cpu'));
   const sameQuota = made.cpuPeriod === 0 || made.cpuQuota < 0 || quotaOfMilliCpu(cpuLimit, made.cpuPeriod) === made.cpuQuota;
-  return Math.abs(made.cpuShares - shares) <= weightStep(shares) && sameQuota && bytesOf(limits, 'memory') === made.memoryLimitBytes;
+  return Math.abs(made.cpuShares - shares) <= (exactly ? 0 : weightStep(shares)) && sameQuota && bytesOf(limits, 'memory') === made.memoryLimitBytes;
 }
 
 /** A runtime that reads shares back from a cgroup v2 weight tells them only so exactly. */

@@ -18,6 +18,7 @@ import { ResourceCheckpoint } from './resource-checkpoint.ts';
 /** A node of one CPU (1000m) around the manager. */
 class Node {
   readonly clock = new FakeClock();
+  readonly files = new FakeHostFiles(this.clock);
   readonly pods = new Map<string, Pod>();
   readonly events: string[] = [];
   readonly woken: string[] = [];
@@ -31,7 +32,7 @@ class Node {
   manager: AllocationManager;
 
   constructor() {
-    const files = new FakeHostFiles(this.clock);
+    const { files } = this;
     void files.makeDirectory('/state', 0o700);
     const at = (path: string): ResourceCheckpoint => new ResourceCheckpoint({ path, files, clock: this.clock, log: silentLogger });
     this.allocated = at('/state/a');
@@ -159,6 +160,16 @@ describe('a resize', () => {
     node.ready = true;
     await node.clock.advance(30_000);
     assert.equal(node.granted('a'), '400m');
+  });
+
+  test('is on the disk before anybody may act on it', async () => {
+    const node = new Node();
+    node.want('a', '100m');
+    assert.equal(node.manager.saved(podUid('a')), undefined);
+    node.want('a', '300m', { generation: 2 });
+    await node.manager.saved(podUid('a'));
+    const again = await ResourceCheckpoint.open({ path: '/state/a', files: node.files, clock: node.clock, log: silentLogger });
+    assert.deepEqual([again.container(podUid('a'), 'main'), node.manager.saved(podUid('a'))], [{ requests: { cpu: '300m' } }, undefined]);
   });
 
   test('of the pod of higher priority goes first, and what asks for less before all', () => {

@@ -49,12 +49,14 @@ const RETRY_MS = 180_000;
  * Which resources each pod was granted, and what becomes of wishes for others (upstream: allocation_manager.go).
  * 1. A pod runs with what it was granted (`apply`), not with what its source wants.
  * 2. A new pod is granted what it asks for; one whose grant is on record keeps it, also across a restart of the agent.
- * 3. A wish that differs is granted, deferred or infeasible. Deferred ones are tried again when a pod comes, goes, ends or shrinks.
+ * 3. A grant is on the disk before a running pod is changed for it (`saved`): the next agent must not undo what this one began.
+ * 4. A wish that differs is granted, deferred or infeasible. Deferred ones are tried again when a pod comes, goes, ends or shrinks.
  */
 export class AllocationManager {
   readonly #options: AllocationManagerOptions;
   readonly #states = new Map<PodUid, ResizeState>();
   readonly #pending = new Set<PodUid>();
+  readonly #saving = new Map<PodUid, Promise<void>>();
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -66,6 +68,11 @@ export class AllocationManager {
   apply(pod: Pod): Pod {
     const granted = this.#options.allocated.get(podUid(pod.metadata.uid));
     return granted === undefined ? pod : withAllocation(pod, granted);
+  }
+
+  /** Resolves when what was granted to a running pod last is on the disk, or cannot be put there; undefined when it long is. */
+  saved(uid: PodUid): Promise<void> | undefined {
+    return this.#saving.get(uid);
   }
 
   /** A pod was taken in. What its record says stands; without one it is granted what it asks for, or what it is found running with. */
@@ -199,6 +206,7 @@ export class AllocationManager {
     const generation = generationOf(desired);
     if (decision.kind === 'granted') {
       allocated.set(uid, allocationOf(desired));
+      this.#save(uid);
       const { state } = withProgress({}, { reason: '', message: '', generation }, clock.nowMs());
       this.#settle(uid, state);
       recorder.event(desired, 'Normal', podEvents.resizeStarted, resizeMessage('started', desired, { generation }));
@@ -213,6 +221,13 @@ export class AllocationManager {
     const event = reason === 'Infeasible' ? podEvents.resizeInfeasible : podEvents.resizeDeferred;
     recorder.event(desired, 'Warning', event, resizeMessage(decision.reason, desired, { generation, error: decision.message }));
     return false;
+  }
+
+  #save(uid: PodUid): void {
+    const saving: Promise<void> = this.#options.allocated.flush().then(() => {
+      if (this.#saving.get(uid) === saving) this.#saving.delete(uid);
+    });
+    this.#saving.set(uid, saving);
   }
 
   #settle(uid: PodUid, state: ResizeState): void {

@@ -52,6 +52,13 @@ export function computeContainerResize(pod: Pod, container: Container, actual: C
   return changes.some(({ resource }) => restartsFor(container, resource)) ? { kind: 'restart' } : { kind: 'update', changes };
 }
 
+/** Brought about, and not on record: the agent died in between. Otherwise a container would be restarted for it once more. */
+export function isDoneUnrecorded(pod: Pod, container: Container, actual: ContainerRuntimeStatus, recorded: ResourceRequirements | undefined): boolean {
+  if (recorded === undefined || actual.state !== 'running' || actual.resources === undefined) return false;
+  const sameRequest = bytesOf(recorded.requests, 'memory') === bytesOf(container.resources?.requests, 'memory');
+  return sameRequest && runsAsAsked(pod, container, actual.resources, true);
+}
+
 /** What the runtime says of a container that has no record; undefined when that is what it should be, or when it says nothing. */
 export function recordOfRuntime(pod: Pod, container: Container, { resources: made }: ContainerRuntimeStatus): ResourceRequirements | undefined {
   if (made === undefined || runsAsAsked(pod, container, made)) return undefined;

@@ -140,6 +140,7 @@ export class StepExecutors {
       if (failure === undefined) {
         failures.clear(run.uid, step.name);
         if (step.adopt === undefined) await this.#parts.resizer.noteStarted(run, container);
+        else this.#parts.resizer.adopt(run.pod, run.status);
         this.#result(run, step.kind, undefined);
         return 'next';
       }

@@ -105,6 +105,32 @@ describe('a running pod that was granted other resources', () => {
   });
 });
 
+describe('an agent that died before it could record what it did', () => {
+  const fields: Partial<Container> = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
+
+  test('is followed by one that sees that it was done, and restarts nothing', async () => {
+    const world = await running(of('100m', '128Mi'), fields);
+    world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
+    assert.deepEqual((await world.h.sync(pod(of('100m', '128Mi'), fields))).steps, []);
+    assert.deepEqual(world.containers.get('app'), of('100m', '128Mi'));
+  });
+
+  test('between create and start is followed by one that starts what was made, once', async () => {
+    const world = await running(of('100m', '64Mi'), fields);
+    world.wanted = { memoryBytes: 128 * MiB };
+    world.h.runtime.hang('startContainer', { times: 1 });
+    const { signal, abort } = ((controller) => ({ signal: controller.signal, abort: () => controller.abort() }))(new AbortController());
+    const grown = pod(of('100m', '128Mi'), fields);
+    const pass = world.h.begin(grown, { status: await world.h.status(grown), signal });
+    await world.h.clock.advance(40_000);
+    abort();
+    await pass;
+    world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
+    await world.h.sync(grown);
+    assert.deepEqual(world.h.containers, ['app#0 143', 'app#1 running']);
+  });
+});
+
 describe('a resize that cannot be', () => {
   test('is refused before anything changed when memory in use is above the new limit, and tried again', async () => {
     const world = await running(of('100m', '128Mi'));

@@ -7,10 +7,12 @@ import { podConditionReasons } from '../../../api/reasons.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import { bytesOf, milliOf } from '../../model/actual-resources.ts';
 import { milliCpuOfQuota, milliCpuOfShares, quotaOfMilliCpu, sharesOfMilliCpu } from '../../model/cpu-units.ts';
-import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { newestContainer } from '../../model/runtime-status.ts';
 import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
 import type { LinuxResources } from '../../ports/runtime.ts';
-import { recordOfRuntime } from './compute-resize.ts';
+import { isDoneUnrecorded, recordOfRuntime } from './compute-resize.ts';
 import type { ActuatedFacts, ResizedResource } from './compute-resize.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import type { ActuatedResources, PodCgroups } from './interfaces.ts';
@@ -34,8 +36,19 @@ export class PodResizer {
   facts(pod: Pod): ActuatedFacts | undefined {
     const { resize } = this.#deps;
     if (resize === undefined) return undefined;
-    const uid = pod.metadata.uid as PodUid;
+    const uid = podUid(pod.metadata.uid);
     return { container: (name) => resize.actuated.container(uid, name), podLevel: resize.actuated.podLevel(uid) };
+  }
+
+  /** Takes over what an earlier agent brought about and did not live to record. */
+  adopt(pod: Pod, status: PodRuntimeStatus): void {
+    const actuated = this.#deps.resize?.actuated;
+    if (actuated === undefined) return;
+    const uid = podUid(pod.metadata.uid);
+    for (const container of resizable(pod)) {
+      const actual = newestContainer(status, container.name);
+      if (actual !== undefined && isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name))) actuated.setContainer(uid, container.name, recordOf(pod, container));
+    }
   }
 
   /** A container was started with what its pod was granted. A record that says otherwise is corrected on the disk at once: a restart of the agent must not restart the container again. */

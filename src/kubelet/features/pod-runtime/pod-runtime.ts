@@ -64,6 +64,7 @@ export class PodRuntime {
   async syncPod(request: SyncPodRequest): Promise<SyncOutcome> {
     const run = new SyncRun(request, normaliseStatus(request.status));
     this.#backoff.adopt(run.pod, run.status);
+    this.#resizer.adopt(run.pod, run.status);
     let known = false;
     try {
       await this.#converge(run);

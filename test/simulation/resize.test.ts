@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pod } from '../../src/api/core/pod.ts';
+import type { PodSource } from '../../src/kubelet/model/pod-update.ts';
+import { buildPod } from '../../src/api/testing/pod-builder.ts';
+import type { CgroupLimits } from '../../src/kubelet/ports/cgroups.ts';
+import type { DeathPoint } from './mortal.ts';
+import { SimulatedNode } from './world.ts';
+
+const MiB = 2 ** 20;
+const WRITES = /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|updateContainerResources|updateSandboxResources|update|write.*|rename)$/;
+const POD_GROUP = '/kubepods/burstable/poduid-1';
+
+interface Size {
+  cpu: string;
+  memory: string;
+  whole: string;
+}
+
+const small: Size = { cpu: '100m', memory: '64Mi', whole: '256Mi' };
+const large: Size = { cpu: '300m', memory: '128Mi', whole: '512Mi' };
+
+/** A sidecar and a container that are changed in place, one that restarts for memory, and one that the pod's own limit holds. */
+function pod({ cpu, memory, whole }: Size): Pod {
+  const container = (name: string, resources: object, more: object = {}) => ({ name, image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources, ...more });
+  const limits = { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu, memory } };
+  return buildPod({
+    'metadata.uid': 'uid-1',
+    'spec.resources': { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: whole } },
+    'spec.initContainers': [container('side', limits, { restartPolicy: 'Always' })],
+    'spec.containers': [container('main', limits), container('again', limits, { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] }), container('held', {})],
+  });
+}
+
+/** A node whose pods come from the seat of the API server, whichever agent runs. */
+class Node extends SimulatedNode {
+  pods: readonly Pod[] = [];
+
+  constructor(seed: number) {
+    super({ seed });
+    this.onAgent = (_agent, kubelet) => void Promise.resolve().then(() => kubelet.podConfig.setSource('api', this.pods));
+  }
+
+  want(...pods: Pod[]): void {
+    this.pods = pods;
+    this.kubelet?.podConfig.setSource('api' satisfies PodSource, pods);
+  }
+
+  /** `main#0 64Mi`, newest runs only. */
+  sizes(): string[] {
+    return this.runtime.containers().filter(({ state }) => state === 'running').map(({ config, resources }) => `${config.name}#${config.attempt} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi ${resources.cpuQuota}`).sort();
+  }
+
+  podLimits(): CgroupLimits | undefined {
+    return this.cgroups.limitsOf(POD_GROUP);
+  }
+
+  conditions(): string[] {
+    return (this.kubelet?.records.statuses.get('uid-1' as never)?.conditions ?? []).filter(({ type }) => type.startsWith('PodResize')).map(({ type, reason = '' }) => `${type} ${reason}`.trim());
+  }
+
+  async until(what: string, done: () => boolean): Promise<void> {
+    for (let second = 0; second < 120 && !done(); second++) await this.clock.advance(1000);
+    assert.ok(done(), `${what}: ${JSON.stringify([this.sizes(), this.podLimits(), this.conditions()])}`);
+  }
+}
+
+const wanted = (size: Size, attempt: string): string[] => {
+  const [memory, quota] = [size.memory, parseInt(size.cpu) * 100];
+  return [`again#${attempt} ${memory} ${quota}`, `held#0 ${size.whole} 0`, `main#0 ${memory} ${quota}`, `side#0 ${memory} ${quota}`];
+};
+const isSized = (node: Node, size: Size, attempt: string): boolean => {
+  const limits = node.podLimits();
+  return JSON.stringify(node.sizes()) === JSON.stringify(wanted(size, attempt)) && limits?.memoryBytes === parseInt(size.whole) * MiB && node.conditions().length === 0;
+};
+
+/** Grown and shrunk; the agent dies at its `step`th write since then. Returns whether it came to that. */
+async function resizeWithDeath(step: number, point: DeathPoint): Promise<boolean> {
+  const node = new Node(step);
+  node.want(pod(small));
+  node.start();
+  await node.until('creation', () => isSized(node, small, '0'));
+  await node.clock.advance(1000);
+  let left = step;
+  node.gate = (_port, method) => {
+    if (!WRITES.test(method) || --left > 0) return undefined;
+    node.gate = () => undefined;
+    node.clock.setTimer(500, () => node.start());
+    return point;
+  };
+  node.want(pod(large));
+  await node.until(`growth, killed ${point} write ${step}`, () => isSized(node, large, '1'));
+  node.want(pod(small));
+  await node.until(`shrinking, killed ${point} write ${step}`, () => isSized(node, small, '2'));
+  return left <= 0;
+}
+
+describe('a pod of an API server', () => {
+  it('changes its resources in place, and its phase, class and other containers stay as they are', async () => {
+    const node = new Node(1);
+    node.want(pod(small));
+    node.start();
+    await node.until('creation', () => isSized(node, small, '0'));
+    node.want(pod(large));
+    await node.until('growth', () => isSized(node, large, '1'));
+    const status = node.kubelet?.records.statuses.get('uid-1' as never);
+    assert.deepEqual([status?.phase, status?.qosClass, status?.resources?.limits?.['memory'], status?.containerStatuses?.map(({ name, restartCount }) => `${name} ${restartCount}`)], ['Running', 'Burstable', '512Mi', ['again 1', 'held 0', 'main 0']]);
+  });
+
+  it('is deferred while the node has no room, across a restart of the agent, and grows when there is some', async () => {
+    const node = new Node(2);
+    const other = (cpu: string, generation: number): Pod => buildPod({ 'metadata.uid': 'uid-1', 'metadata.generation': generation, 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources: { requests: { cpu } } } });
+    const big = buildPod({ 'metadata.uid': 'big', 'metadata.name': 'big', 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources: { requests: { cpu: '3' } } } });
+    node.want(other('500m', 1), big);
+    node.start();
+    await node.until('creation', () => node.sizes().length === 2);
+    node.want(other('2', 2), big);
+    await node.until('the refusal', () => node.conditions().join() === 'PodResizePending Deferred');
+    node.kill();
+    node.start();
+    await node.clock.advance(10_000);
+    assert.deepEqual([node.conditions(), node.podLimits()?.cpuShares], [['PodResizePending Deferred'], 512]);
+    node.want(other('2', 2));
+    await node.until('the growth', () => node.podLimits()?.cpuShares === 2048 && node.conditions().length === 0);
+    assert.deepEqual(node.runtime.containers('uid-1').map(({ config }) => config.attempt), [0]);
+  });
+});
+
+describe('kill -9 at every write of a resize', () => {
+  for (const point of ['before', 'during', 'after'] as const) {
+    it(`${point} the call: the next agent ends it, and no container restarts once more than it must`, async () => {
+      let step = 1;
+      while (await resizeWithDeath(step, point)) step++;
+      assert.ok(step > 20, `only ${step} writes were met`);
+    });
+  }
+});
