@@ -72,6 +72,8 @@ describe('name resolution', () => {
 
   test('a pod that must do without the DNS of the cluster hears of it once per sandbox', async () => {
     const h = new Harness({ settings: { ...testSettings, clusterDns: [] } });
+    h.runtime.fail('runSandbox', { kind: 'Invalid', message: 'no', times: 1 });
+    await h.sync(aPod());
     await h.sync(aPod());
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
     await h.sync(aPod());

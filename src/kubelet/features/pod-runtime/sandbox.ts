@@ -5,7 +5,7 @@ import type { SandboxId } from '../../model/ids.ts';
 import type { SandboxConfig } from '../../ports/runtime.ts';
 import { findSandboxOf, isNameTaken, mayExistAfter } from './adopt.ts';
 import type { PodRuntimeDeps } from './deps.ts';
-import type { DnsConfig } from './dns-config.ts';
+import type { DnsConfig, DnsRemark } from './dns-config.ts';
 import { computePodDns } from './dns-config.ts';
 import { podLogDirectory, sandboxConfig } from './sandbox-config.ts';
 import type { StartPacer } from './start-pacer.ts';
@@ -33,13 +33,15 @@ export class SandboxMaker {
     try {
       // First the turn: done for all waiting pods at once, what follows would keep the first of them from starting.
       const slot = await run.takeSlot(this.#pacer);
-      const [handler, dns, placed] = await Promise.all([this.runtimeHandler(run), this.#dns(run.pod, { tell: true }), run.placement(), this.#makeLogDirectory(run.pod)]);
+      const [handler, { dns, remarks }, placed] = await Promise.all([this.runtimeHandler(run), this.#dns(run.pod), run.placement(), this.#makeLogDirectory(run.pod)]);
       const { placement, node } = { placement: placed, node: this.#deps.node() };
       const configOf = (attempt: number): SandboxConfig => sandboxConfig(run.pod, attempt, { settings: this.#deps.settings, node, placement, dns });
       const beganMs = clock.monotonicMs();
       const made = await this.#runUntilKnown(run, configOf, { attempt: step.attempt, handler });
       slot.observe(clock.monotonicMs() - beganMs);
       run.sandboxConfig = made.config;
+      // Said of a sandbox that was made: neither with each try, nor again with each container that goes into it.
+      for (const { reason, message } of remarks) events.event(run.pod, 'Warning', reason, message);
       await this.#learn(run, made.id);
       return true;
     } catch (error) {
@@ -56,7 +58,7 @@ export class SandboxMaker {
   /** The configuration of the sandbox containers go into; built when the sandbox was there already. */
   async configOf(run: SyncRun): Promise<SandboxConfig> {
     if (run.sandboxConfig !== undefined) return run.sandboxConfig;
-    const [dns, placement] = await Promise.all([this.#dns(run.pod, { tell: false }), run.placement()]);
+    const [{ dns }, placement] = await Promise.all([this.#dns(run.pod), run.placement()]);
     run.sandboxConfig = sandboxConfig(run.pod, run.sandbox?.attempt ?? 0, { settings: this.#deps.settings, node: this.#deps.node(), placement, dns });
     return run.sandboxConfig;
   }
@@ -66,12 +68,9 @@ export class SandboxMaker {
     return run.runtimeHandler;
   }
 
-  /** What there is to say of it is said when a sandbox is made, not again with each container that goes into it. */
-  async #dns(pod: Pod, { tell }: { tell: boolean }): Promise<DnsConfig> {
-    const { settings, events } = this.#deps;
-    const { dns, remarks } = computePodDns(pod, { clusterDomain: settings.clusterDomain, clusterDns: settings.clusterDns, host: await this.#deps.hostDns(), hostIps: this.#deps.node().hostIps });
-    if (tell) for (const { reason, message } of remarks) events.event(pod, 'Warning', reason, message);
-    return dns;
+  async #dns(pod: Pod): Promise<{ dns: DnsConfig; remarks: readonly DnsRemark[] }> {
+    const { settings } = this.#deps;
+    return computePodDns(pod, { clusterDomain: settings.clusterDomain, clusterDns: settings.clusterDns, host: await this.#deps.hostDns(), hostIps: this.#deps.node().hostIps });
   }
 
   #makeLogDirectory(pod: Pod): Promise<void> {
