@@ -1,4 +1,5 @@
 import { goQuote } from '../../api/go-quote.ts';
+import { nodeEvents } from '../../api/reasons.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
@@ -220,6 +221,10 @@ function composeCgroups({ settings, world, knowledge, links }: FeatureContext): 
       hugePageSizesBytes: machine.hugePageSizesBytes,
     },
     rootLimits: () => knowledge.node.podsCgroupLimits,
+    onRootLimits: ({ problem }) => {
+      if (problem === undefined) knowledge.recorder.nodeEvent('Normal', nodeEvents.nodeAllocatableEnforced, 'Updated Node Allocatable limit across pods');
+      else knowledge.recorder.nodeEvent('Warning', nodeEvents.failedNodeAllocatableEnforcement, `Failed to update Node Allocatable Limits [${[...config.root.split('/').filter((part) => part !== ''), 'kubepods'].map(goQuote).join(' ')}]: ${problem}`);
+    },
     activePods: () => links.activePods(),
   });
 }

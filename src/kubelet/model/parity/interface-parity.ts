@@ -69,7 +69,6 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('Rebooted NodeReady NodeNotReady NodeSchedulable NodeNotSchedulable NodeHasSufficientMemory NodeHasInsufficientMemory NodeHasSufficientPID NodeHasInsufficientPID NodeHasDiskPressure NodeHasNoDiskPressure', 'the status of the node is not reported yet'),
   ...later('KubeletReady KubeletNotReady KubeletHasSufficientMemory KubeletHasInsufficientMemory KubeletHasSufficientPID KubeletHasInsufficientPID KubeletHasDiskPressure KubeletHasNoDiskPressure', 'the status of the node is not reported yet'),
   ...later('Shutdown NodeShutdown Terminated', 'node shutdown is not watched for yet'),
-  ...later('NodeAllocatableEnforced FailedNodeAllocatableEnforcement', 'node allocatable is not computed yet'),
   ...later('CertificateExpired CertificateOverdueForRefresh', 'certificates are not managed yet'),
   ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
   ...later('ImageVolumeMountFailed', 'image volumes are not there yet'),
