@@ -230,11 +230,11 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /**
    * A pod that runs already asks for no volumes in its passes; but after a restart of the agent its volumes must show what their objects hold
-   * now, and follow them from then on. Once they do, this costs a look into a map.
+   * now, and follow them from then on; drivers of volumes are asked again, too. Once that is so, this costs a look into a map.
    */
   #followObjects(pod: Pod, signal: AbortSignal): void {
     const uid = podUid(pod.metadata.uid);
-    if (this.#following.has(uid) || pod.spec.volumes?.some(showsObjects) !== true) return;
+    if (this.#following.has(uid) || pod.spec.volumes?.some(followsOthers) !== true) return;
     this.#following.add(uid);
     void this.#parts.volumes
       .ensure(pod, signal)
@@ -267,7 +267,9 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 }
 
-const showsObjects = ({ configMap, secret, projected, downwardAPI }: Volume): boolean => [configMap, secret, projected, downwardAPI].some((source) => source !== undefined);
+function followsOthers({ configMap, secret, projected, downwardAPI, csi, persistentVolumeClaim, ephemeral }: Volume): boolean {
+  return [configMap, secret, projected, downwardAPI, csi, persistentVolumeClaim, ephemeral].some((source) => source !== undefined);
+}
 
 function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?: string }): string {
   switch (scope) {

@@ -1,0 +1,103 @@
+// A handle on the CSI driver for tests (csi-driver-process.ts): start, script, ask what it was asked, end.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitUntil } from '../../../src/up/processes.ts';
+
+export interface CsiDriverSetting {
+  name: string;
+  /** Its data, script and record of calls. */
+  folder: string;
+  csiSocket: string;
+  registrationSocket: string;
+  capabilities: readonly ('STAGE_UNSTAGE_VOLUME' | 'GET_VOLUME_STATS' | 'EXPAND_VOLUME' | 'SINGLE_NODE_MULTI_WRITER' | 'VOLUME_MOUNT_GROUP')[];
+}
+
+/** `once`: for one call; otherwise until `heal`. */
+export interface ScriptedFault {
+  kind: 'fail' | 'hang' | 'die';
+  code?: string;
+  message?: string;
+  once?: boolean;
+}
+
+/** A request as it came, with the RPC's name. */
+export interface CsiCall {
+  op: string;
+  volumeId?: string;
+  targetPath?: string;
+  stagingTargetPath?: string;
+  volumePath?: string;
+  readonly?: boolean;
+  secrets?: Record<string, string>;
+  volumeContext?: Record<string, string>;
+  volumeCapability?: { block?: object; mount?: { fsType: string; mountFlags: string[]; volumeMountGroup: string }; accessMode?: { mode: number } };
+  pluginRegistered?: boolean;
+}
+
+export class TestCsiDriver {
+  readonly setting: CsiDriverSetting;
+  #child: ChildProcess | undefined;
+
+  /** `rootDir`: the agent's, below which drivers register. */
+  constructor(name: string, rootDir: string, capabilities: CsiDriverSetting['capabilities'] = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS']) {
+    const folder = mkdtempSync(join(tmpdir(), 'kts-csi-'));
+    const home = join(rootDir, 'plugins', name);
+    mkdirSync(home, { recursive: true });
+    mkdirSync(join(rootDir, 'plugins_registry'), { recursive: true });
+    this.setting = { name, folder, csiSocket: join(home, 'csi.sock'), registrationSocket: join(rootDir, 'plugins_registry', `${name}-reg.sock`), capabilities };
+  }
+
+  /** Returns when it listens. */
+  async start(): Promise<void> {
+    const { folder, registrationSocket } = this.setting;
+    const errors = openSync(join(folder, 'errors'), 'w');
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'csi-driver-process.ts'), JSON.stringify(this.setting)], { stdio: ['ignore', 'ignore', errors] });
+    closeSync(errors);
+    this.#child = child;
+    // It ends with this process, and does not keep it from ending.
+    child.unref();
+    process.once('exit', () => child.kill('SIGKILL'));
+    const up = await waitUntil(() => child.exitCode !== null || (existsSync(registrationSocket) && existsSync(join(folder, 'script'))), 15_000);
+    if (!up || child.exitCode !== null) throw new Error(`the CSI driver did not start: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
+  }
+
+  /** SIGTERM removes its sockets, SIGKILL leaves them. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('close', resolve));
+    child.kill(signal);
+    await gone;
+  }
+
+  /** The process and its folder go. */
+  async dispose(): Promise<void> {
+    await this.stop();
+    rmSync(this.setting.folder, { recursive: true, force: true });
+  }
+
+  fault(op: string, fault: ScriptedFault): void {
+    mkdirSync(join(this.setting.folder, 'script'), { recursive: true });
+    writeFileSync(join(this.setting.folder, 'script', op), JSON.stringify(fault));
+  }
+
+  heal(op: string): void {
+    rmSync(join(this.setting.folder, 'script', op), { force: true });
+  }
+
+  calls(op?: string, volumeId?: string): CsiCall[] {
+    const file = join(this.setting.folder, 'calls.jsonl');
+    if (!existsSync(file)) return [];
+    const all = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as CsiCall);
+    return all.filter((call) => (op === undefined || call.op === op) && (volumeId === undefined || call.volumeId === volumeId));
+  }
+
+  /** Until it was asked that; fails with all it was asked. */
+  async asked(op: string, volumeId: string, count = 1, timeoutMs = 20_000): Promise<CsiCall[]> {
+    if (await waitUntil(() => this.calls(op, volumeId).length >= count, timeoutMs, 20)) return this.calls(op, volumeId);
+    throw new Error(`${op} ${volumeId} was not called ${count} times:\n${this.calls().map((call) => JSON.stringify(call)).join('\n')}`);
+  }
+}
