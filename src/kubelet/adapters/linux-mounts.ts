@@ -9,7 +9,7 @@ import { pooledFdOps } from './linux-fd-ops.ts';
 import { fileWork } from './linux-file-work.ts';
 import { runKillable, type ChildResult } from './linux-killable.ts';
 import { isAtOrBelow, mountOf, readMountInfo } from './linux-mountinfo.ts';
-import { firstRemoteMount } from './linux-remote-mounts.ts';
+import { firstRemoteMount, realPlace, walkLocal } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {
   /** How long mount(8) or umount(8) may take. */
@@ -87,7 +87,7 @@ export class LinuxMounts implements Mounts {
     const remote = (await this.#remoteMount(`${mount.root}/${mount.subPath}`, { followLast: true })) ?? (await this.#remoteMount(mount.target, { followLast: false }));
     if (remote !== undefined) return this.#bindBeneathInChild(mount, op);
     try {
-      return await bindBeneath(mount, {
+      return await bindBeneath({ ...mount, target: await realPlace(mount.target, await readMountInfo()) }, {
         ops: pooledFdOps,
         bindDescriptor: (source, target) => this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target], op),
         unmount: (target) => this.unmount(target),
@@ -99,7 +99,7 @@ export class LinuxMounts implements Mounts {
 
   async #bindBeneathInChild(mount: SubPathMount, op: string): Promise<BindBeneathResult> {
     try {
-      return (await fileWork({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit: () => this.#stuck.delete(op) })).result;
+      return (await fileWork({ op: 'bindBeneath', mount: { ...mount, target: await realPlace(mount.target, await readMountInfo()) } }, { silenceMs: this.#timeoutMs, onExit: () => this.#stuck.delete(op) })).result;
     } catch (error) {
       if (isKind(error, 'Timeout')) this.#stuck.add(op);
       throw error;
@@ -107,8 +107,9 @@ export class LinuxMounts implements Mounts {
   }
 
   async unmount(path: string, options: { force?: boolean } = {}): Promise<void> {
-    const target = nodePath.normalize(path);
-    if (!(await readMountInfo()).some((mount) => mount.path === target)) return;
+    const mounts = await readMountInfo();
+    const target = await realPlace(path, mounts);
+    if (!mounts.some((mount) => mount.path === target)) return;
     try {
       await this.#run('umount', ['-n', '-i', '-c', ...(options.force === true ? ['-f'] : []), '--', target], `unmount ${target}${options.force === true ? ' by force' : ''}`);
     } catch (error) {
@@ -119,8 +120,10 @@ export class LinuxMounts implements Mounts {
   }
 
   async listBelow(path: string): Promise<MountPoint[]> {
-    const base = nodePath.normalize(path);
-    return (await readMountInfo()).filter((mount) => isAtOrBelow(mount.path, base)).map(({ path: at, fsType, source }) => ({ path: at, fsType, source }));
+    const given = nodePath.join('/', path, '.');
+    const mounts = await readMountInfo();
+    const { real } = await walkLocal(given, { followLast: true, mounts });
+    return mounts.filter((mount) => isAtOrBelow(mount.path, real)).map(({ path: at, fsType, source }) => ({ path: nodePath.join(given, nodePath.relative(real, at)), fsType, source }));
   }
 
   async makeRshared(path: string): Promise<void> {

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { KubeletError } from '../../base/errors.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
-import { below, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps } from './linux-fd-ops.ts';
+import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps } from './linux-fd-ops.ts';
 import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
+import { realPlace } from './linux-remote-mounts.ts';
 import { walkTree } from './linux-tree-walk.ts';
 
 /**
@@ -16,11 +17,14 @@ export async function removeTree(ops: FdOps, path: string, work: { budget?: numb
       await removed(() => ops.unlink(path));
       return 'done';
     }
-    const mounts = (await readMountInfo()).filter((mount) => isAtOrBelow(mount.path, path));
-    if (mounts.length > 0) throw inUse(`something is mounted at ${mounts.map((mount) => mount.path).join(', ')}`, path);
+    const mounts = await readMountInfo();
+    const real = await realPlace(path, mounts);
+    const inside = mounts.filter((mount) => isAtOrBelow(mount.path, real));
+    if (inside.length > 0) throw inUse(`something is mounted at ${inside.map((mount) => mount.path).join(', ')}`, path);
     const root = await openOrNothing(ops, path, READ_DIRECTORY);
     if (root !== undefined) {
       try {
+        if (await isMountPoint(ops, root)) throw inUse('something was mounted here meanwhile', path);
         if ((await emptyDirectory(ops, root, { path, ...work })) === 'large') return 'large';
       } finally {
         await ops.close(root);
@@ -57,6 +61,16 @@ async function emptyDirectory(ops: FdOps, root: number, { path, budget, onEntry 
     },
     { shown: path, op: 'removeTree', ...(budget === undefined ? {} : { budget }) },
   );
+}
+
+/** The table of mounts was read before the directory was opened, and may name it otherwise. */
+async function isMountPoint(ops: FdOps, root: number): Promise<boolean> {
+  const parent = await ops.open(below(root, '..'), READ_DIRECTORY);
+  try {
+    return (await mountIdOf(ops, parent)) !== (await mountIdOf(ops, root));
+  } finally {
+    await ops.close(parent);
+  }
 }
 
 async function isDirectory(ops: FdOps, path: string): Promise<boolean> {

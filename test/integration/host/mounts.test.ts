@@ -38,6 +38,26 @@ mountsContract('the kernel of this machine', async () => {
   return { mounts, files, root, end: () => cleanUp(root) };
 });
 
+test('a root directory that is a symlink hides no mount: nothing mounted is ever removed into, and all of it is unmounted', async () => {
+  await inFolder(async (folder) => {
+    await mkdir(`${folder}/disk/pods/u/v`, { recursive: true });
+    await mkdir(`${folder}/precious`);
+    await writeFile(`${folder}/precious/data`, 'kept');
+    await symlink('disk', `${folder}/kubelet`);
+    const volume = `${folder}/kubelet/pods/u/v`;
+    await mounts.bind(`${folder}/precious`, volume, { readOnly: false });
+    assert.deepEqual((await mounts.listBelow(`${folder}/kubelet`)).map(({ path: at }) => at), [volume]);
+    for (const at of [volume, `${folder}/kubelet/pods/u`]) await assert.rejects(files.removeTree(at), (error) => errorKind(error) === 'Unavailable', at);
+    assert.deepEqual(await mounts.bindBeneath({ root: volume, subPath: 'data', target: `${folder}/kubelet/pods/u/sub/0` }), { kind: 'mounted', reused: false });
+    assert.deepEqual(await mounts.bindBeneath({ root: volume, subPath: 'data', target: `${folder}/kubelet/pods/u/sub/0` }), { kind: 'mounted', reused: true });
+    await mounts.unmount(`${folder}/kubelet/pods/u/sub/0`);
+    await mounts.unmount(volume);
+    assert.deepEqual(await mounts.listBelow(folder), []);
+    await files.removeTree(`${folder}/kubelet/pods/u`);
+    assert.equal(await files.readText(`${folder}/precious/data`), 'kept');
+  });
+});
+
 test('a full file system is Unavailable with a clear text, and an atomic write on it leaves the old content', async () => {
   await inFolder(async (folder) => {
     await mounts.mountTmpfs(folder, { sizeBytes: 64 * 1024 });
