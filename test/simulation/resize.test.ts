@@ -126,6 +126,47 @@ describe('a pod of an API server', () => {
   });
 });
 
+describe('a pod that is not simply running', () => {
+  const one = (memory: string, more: { args?: object; generation?: number } = {}): Pod =>
+    buildPod({ 'metadata.uid': 'uid-1', 'metadata.generation': more.generation ?? 1, 'spec.terminationGracePeriodSeconds': 2, 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: [JSON.stringify(more.args ?? {})], resources: { requests: { memory: '16Mi' }, limits: { memory } } } });
+  const sizes = (node: Node): string[] => node.runtime.containers('uid-1').map(({ config, state, resources }) => `#${config.attempt} ${state} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi`);
+
+  it('waits no longer for its crash back-off when it gets other resources, and starts with them', async () => {
+    const node = new Node(3);
+    const args = { exitAfterMs: 100, exitCode: 1, faulty: true };
+    node.want(one('32Mi', { args }));
+    node.start();
+    await node.until('two crashes', () => node.runtime.containers('uid-1').some(({ config, state }) => config.attempt === 2 && state === 'exited'));
+    node.want(one('64Mi', { args, generation: 2 }));
+    await node.clock.advance(2000);
+    assert.ok(sizes(node).some((size) => size === '#3 exited 64Mi'), sizes(node).join());
+  });
+
+  it('comes back under its uid while it is being stopped, with what it asks for then', async () => {
+    const node = new Node(4);
+    node.want(one('32Mi', { args: { stopMs: 1500 } }));
+    node.start();
+    await node.until('creation', () => sizes(node).join() === '#0 running 32Mi');
+    node.want();
+    await node.clock.advance(500);
+    node.want(one('64Mi', { args: { stopMs: 1500 } }));
+    await node.until('the new one', () => sizes(node).some((size) => size.endsWith('running 64Mi')) && node.conditions().length === 0);
+  });
+
+  it('is gone before its resize was done, and leaves nothing of it', async () => {
+    const node = new Node(5);
+    node.want(one('32Mi'));
+    node.start();
+    await node.until('creation', () => sizes(node).length === 1);
+    node.runtime.fail('updateContainerResources', { kind: 'Unavailable' });
+    node.want(one('64Mi', { generation: 2 }));
+    await node.until('the failure', () => node.conditions().join() === 'PodResizeInProgress Error');
+    node.want();
+    await node.until('the end', () => sizes(node).length === 0 && node.podLimits() === undefined);
+    assert.equal(node.kubelet?.records.allocated.get('uid-1' as never), undefined);
+  });
+});
+
 describe('kill -9 at every write of a resize', () => {
   for (const point of ['before', 'during', 'after'] as const) {
     it(`${point} the call: the next agent ends it, and no container restarts once more than it must`, async () => {
