@@ -1,6 +1,6 @@
 import { runtimeLabels } from '../../api/annotations.ts';
 import {
-  ContainerEventType, ContainerState as CriContainerState, NamespaceMode, PodSandboxState,
+  ContainerEventType, ContainerState as CriContainerState, NamespaceMode, PodSandboxState, Signal,
   type Container, type ContainerEventResponse, type ContainerStatus, type Image as CriImage, type PodSandbox, type PodSandboxStatus, type StatusResponse,
 } from '../../cri/generated/cri-v1.ts';
 import { containerId, podUid, sandboxId } from '../model/ids.ts';
@@ -105,6 +105,11 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   };
 }
 
+/** By name, as SIGTERM; undefined for a runtime that does not tell. */
+function stopSignalOf(signal: Signal): string | undefined {
+  return signal === Signal.RUNTIME_DEFAULT ? undefined : Object.keys(Signal).find((name) => (Signal as Readonly<Record<string, unknown>>)[name] === signal);
+}
+
 /** `sandbox` is not part of CRI's container status: the caller knows it from a list or from the agent's own create; '' otherwise. */
 export function containerFromCri(status: ContainerStatus, sandbox: string): ContainerRuntimeStatus {
   const { labels } = status;
@@ -128,6 +133,8 @@ export function containerFromCri(status: ContainerStatus, sandbox: string): Cont
     annotations: status.annotations,
     mounts: status.mounts.map((mount) => ({ containerPath: mount.containerPath, hostPath: mount.hostPath, readOnly: mount.readonly, recursiveReadOnly: mount.recursiveReadOnly })),
   };
+  const stopSignal = stopSignalOf(status.stopSignal);
+  if (stopSignal !== undefined) mapped.stopSignal = stopSignal;
   const linux = status.resources?.linux;
   if (linux !== undefined) {
     mapped.resources = {

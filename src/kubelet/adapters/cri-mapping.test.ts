@@ -68,6 +68,11 @@ test('an image\'s uid 0 differs from no uid', () => {
   assert.deepEqual([imageFromCri(Image.fromPartial({ uid: { value: 0n } })).uid, imageFromCri(Image.fromPartial({})).uid], [0, undefined]);
 });
 
+test('a stop signal is read by its name, and is none where the runtime does not tell', () => {
+  const signalOf = (stopSignal?: Signal): string | undefined => containerFromCri(ContainerStatus.fromPartial({ id: 'c', labels: LABELS, stopSignal }), 's').stopSignal;
+  assert.deepEqual([signalOf(Signal.SIGUSR1), signalOf(Signal.SIGTERM), signalOf()], ['SIGUSR1', 'SIGTERM', undefined]);
+});
+
 test('a CRI event brings the pod along, and one of a kind not known is left out', () => {
   const event = eventFromCri(ContainerEventResponse.fromPartial({
     containerId: 'c', containerEventType: 2, createdAt: 5_000_000n, podSandboxStatus: { id: 's', labels: LABELS }, containersStatuses: [{ id: 'c', state: 2 }],

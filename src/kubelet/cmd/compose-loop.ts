@@ -105,7 +105,7 @@ export function composeLoop(context: LoopContext): LoopParts {
   return { podConfig, sources, workers, admission, status, explain, loop, containerGc, userNamespaces, onPodGone };
 }
 
-function composeStatus({ world, records, knowledge, actors }: LoopContext, { workers, admission }: { workers: () => PodWorkers; admission: AdmissionDesk }): StatusUpdater {
+function composeStatus({ settings, world, records, knowledge, actors }: LoopContext, { workers, admission }: { workers: () => PodWorkers; admission: AdmissionDesk }): StatusUpdater {
   const { store, cache } = knowledge;
   return new StatusUpdater({
     statuses: records.statuses,
@@ -123,6 +123,7 @@ function composeStatus({ world, records, knowledge, actors }: LoopContext, { wor
     },
     resize: (uid) => ({ conditions: actors.allocation.conditions(uid), actuated: { container: (name) => records.actuated.container(uid, name), podLevel: records.actuated.podLevel(uid) } }),
     runtimeName: () => world.runtimeName,
+    stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
     hostIps: world.machine.addresses,
   });
 }

@@ -21,6 +21,7 @@ export function containerSettings(config: KubeletConfig, rootDir: string): Conta
     cpuCfsQuotaPeriodUs: config.cgroups.cpuQuotaPeriodMs * MICROSECONDS_PER_MS,
     singleProcessOomKill: config.cgroups.singleProcessOomKill,
     swapBehavior: config.cgroups.swapBehavior,
+    stopSignals: config.gates.enabled('ContainerStopSignals'),
   };
 }
 

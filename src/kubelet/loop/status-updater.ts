@@ -29,6 +29,8 @@ export interface StatusUpdaterParts {
   probes: ProbeVerdicts;
   failures: StartFailures;
   runtimeName: () => string;
+  /** Whether stop signals are shown (feature gate ContainerStopSignals). */
+  stopSignals?: boolean;
   hostIps: readonly string[];
 }
 
@@ -72,6 +74,7 @@ export class StatusUpdater {
       probes,
       failures,
       runtimeName: runtimeName(),
+      stopSignals: this.#parts.stopSignals,
       hostIps,
       ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
     });

@@ -28,6 +28,8 @@ export interface ContainerRuntimeStatus {
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
   resources?: ContainerRuntimeResources;
+  /** By which the runtime would stop it, as SIGTERM; undefined where it does not say. */
+  stopSignal?: string;
   user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
   mounts?: readonly { containerPath: string; hostPath: string; readOnly: boolean; recursiveReadOnly?: boolean }[];
 }

@@ -158,6 +158,13 @@ describe('names', () => {
     );
   });
 
+  test('a stop signal of its own goes to the runtime only where the feature gate allows it', () => {
+    const container = aContainer('app', { lifecycle: { stopSignal: 'SIGUSR1' } });
+    const signalWith = (stopSignals: boolean): string | undefined =>
+      containerConfig(aPod(), container, { settings: { ...testSettings, stopSignals }, node, placement, attempt: 0, imageRef: 'sha256:1', imageUser: { username: '' }, runtimeHandler: '', env: new Map(), mounts: [] }).stopSignal;
+    assert.deepEqual([signalWith(true), signalWith(false)], ['SIGUSR1', undefined]);
+  });
+
   test('a container carries what a later agent needs to judge and to kill it', () => {
     const preStop = { exec: { command: ['x'] } };
     const container = aContainer('app', { command: ['echo', '$(A)'], lifecycle: { preStop } });

@@ -34,6 +34,8 @@ export interface ContainerSettings {
   /** undefined: one process on cgroup v1, all of the container on v2. */
   singleProcessOomKill: boolean | undefined;
   swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
+  /** Feature gate ContainerStopSignals; without it the image alone says how a container is stopped. */
+  stopSignals?: boolean;
 }
 
 /** What other features decide about one pod before its sandbox is made. */

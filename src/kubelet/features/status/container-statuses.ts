@@ -19,6 +19,8 @@ export interface ContainerStatusFacts {
   actuated?: ActuatedRecords;
   /** `containerd`, the scheme of containerID. */
   runtimeName: string;
+  /** Whether stop signals are shown (feature gate ContainerStopSignals). */
+  stopSignals?: boolean;
 }
 
 /** Exit code of a container that ended unseen (upstream's convention: 128 + SIGKILL). */
@@ -128,6 +130,7 @@ function present(facts: ContainerStatusFacts, records: readonly ContainerRuntime
     state,
     lastState: lastStateOf(facts, { id, older, previous }),
   };
+  if (facts.stopSignals === true && newest.stopSignal !== undefined) status.stopSignal = newest.stopSignal as NonNullable<ContainerStatus['stopSignal']>;
   const user = newest.user;
   if (user !== undefined) status.user = { linux: { uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups] } };
   return status;

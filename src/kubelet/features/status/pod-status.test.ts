@@ -156,6 +156,11 @@ describe('container statuses', () => {
     ]);
   });
 
+  it('shows the stop signal that the runtime told only where the feature gate allows it', () => {
+    const told = runtime(record('web', { stopSignal: 'SIGTERM' }));
+    assert.deepEqual([true, false].map((stopSignals) => generate(pod(), told, { stopSignals }).containerStatuses?.[0]?.stopSignal), ['SIGTERM', undefined]);
+  });
+
   it('orders regular containers by name and init containers as the spec does', () => {
     const status = generate(pod({ containers: [container('z'), container('a')], initContainers: [container('y'), container('b')] }), runtime());
     assert.deepEqual(status.containerStatuses?.map((c) => c.name), ['a', 'z']);

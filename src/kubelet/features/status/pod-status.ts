@@ -10,6 +10,7 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { computeConditions } from './conditions.ts';
 import { containerStatuses } from './container-statuses.ts';
 import type { ActuatedRecords, ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
+import { limitMessages } from './message-limit.ts';
 import { computePhase } from './phase.ts';
 import { podStatusResources } from './resources-status.ts';
 
@@ -28,6 +29,8 @@ export interface PodStatusFacts {
   /** What is granted and what is on record of the pod's resources; `pod` is as it was granted. */
   resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
   runtimeName: string;
+  /** Whether stop signals are shown (feature gate ContainerStopSignals). */
+  stopSignals?: boolean;
   /** The node's addresses, primary family first; may be empty in standalone mode. */
   hostIps: readonly string[];
 }
@@ -38,7 +41,7 @@ export interface PodStatusFacts {
  */
 export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { pod, runtime, previous, rules, failures, runtimeName } = facts;
-  const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName, ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }) });
+  const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName, stopSignals: facts.stopSignals, ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }) });
   const init = containerStatuses(of(previous?.initContainerStatuses), pod.spec.initContainers ?? [], 'init');
   const regular = containerStatuses(of(previous?.containerStatuses), pod.spec.containers, 'regular');
   const ephemeral = containerStatuses(of(previous?.ephemeralContainerStatuses), pod.spec.ephemeralContainers ?? [], 'ephemeral');
@@ -62,9 +65,9 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   });
   addAddresses(status, facts);
   if (facts.resize !== undefined) Object.assign(status, podStatusResources(pod, facts.resize.actuated));
-  if (judged.init.length > 0) status.initContainerStatuses = judged.init;
-  status.containerStatuses = judged.regular;
-  if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
+  if (judged.init.length > 0) status.initContainerStatuses = limitMessages(pod, judged.init);
+  status.containerStatuses = limitMessages(pod, judged.regular);
+  if (ephemeral.length > 0) status.ephemeralContainerStatuses = limitMessages(pod, ephemeral);
   return status;
 }
 

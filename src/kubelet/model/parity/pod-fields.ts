@@ -19,7 +19,6 @@ export type TypeRows = Readonly<Record<string, PodFieldRow>>;
 const yes = (names: string, note = ''): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, honoured(note)]));
 const whole = (parity: Parity): PodFieldRow => ({ ...parity, whole: true });
 const rejected = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ ...notYet(note), whole: true, severity: 'reject', ...(when === undefined ? {} : { when }) });
-const warned = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ ...notYet(note), whole: true, severity: 'warn', ...(when === undefined ? {} : { when }) });
 const rejectedAll = (names: string, note: string): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, rejected(note)]));
 
 const wholeAll = (names: string, parity: Parity): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, whole(parity)]));
@@ -125,7 +124,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   HTTPHeader: yes('name value'),
   TCPSocketAction: yes('port host'),
   GRPCAction: yes('port service'),
-  Lifecycle: { ...yes('postStart preStop'), stopSignal: warned('the stop signal of the image is used; needs the alpha gate ContainerStopSignals') },
+  Lifecycle: { ...yes('postStart preStop'), stopSignal: honoured('needs the feature gate ContainerStopSignals, off as in upstream; without it, and with a runtime that does not know it, the signal of the image is used') },
   LifecycleHandler: { ...yes('exec httpGet sleep'), tcpSocket: whole(honoured('fails when its time comes, as in upstream: there is no such hook')) },
   SleepAction: yes('seconds'),
   SecurityContext: {
