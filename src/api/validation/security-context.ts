@@ -1,12 +1,14 @@
 import type { Pod } from '../core/pod.ts';
 import type { PodSpec } from '../core/pod-spec.ts';
-import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions } from '../core/security-context.ts';
+import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl } from '../core/security-context.ts';
 import { annotations } from '../annotations.ts';
 import { allContainers } from '../pod.ts';
 import { maxSysctlBytes, sysctlNamespace, sysctlSegment } from '../sysctl-name.ts';
 import type { FieldErrors } from './field-error.ts';
-import { byteLength, checkDnsSubdomain, checkId } from './names.ts';
+import { profileForm, securityContextForm } from './internal-form.ts';
+import { byteLength, checkId } from './names.ts';
 import { validateDescendingPath } from './paths.ts';
+import { validateWindowsOptions } from './windows.ts';
 
 const maxProfilePathBytes = 4095;
 const sysctlFormat = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`;
@@ -52,8 +54,8 @@ export function validateSecurityContext(errors: FieldErrors, path: string, conte
   }
   validateSeccomp(errors, `${path}.seccompProfile`, context.seccompProfile);
   if (context.allowPrivilegeEscalation === false) {
-    if (context.privileged === true) errors.invalid(path, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
-    if (context.capabilities?.add?.includes('CAP_SYS_ADMIN') === true) errors.invalid(path, context, 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
+    if (context.privileged === true) errors.invalid(path, securityContextForm(context), 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
+    if (context.capabilities?.add?.includes('CAP_SYS_ADMIN') === true) errors.invalid(path, securityContextForm(context), 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
   }
   validateWindowsOptions(errors, `${path}.windowsOptions`, context.windowsOptions);
   validateAppArmor(errors, `${path}.appArmorProfile`, context.appArmorProfile);
@@ -65,7 +67,7 @@ function validateSeccomp(errors: FieldErrors, path: string, profile: SeccompProf
   else errors.oneOf(`${path}.type`, profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
   const field = `${path}.localhostProfile`;
   if (profile.type !== 'Localhost') {
-    if (profile.localhostProfile !== undefined) errors.invalid(field, profile, 'can only be set when seccomp type is Localhost');
+    if (profile.localhostProfile !== undefined) errors.invalid(field, profileForm(profile), 'can only be set when seccomp type is Localhost');
   } else if (profile.localhostProfile === undefined) errors.required(field, 'must be set when seccomp type is Localhost');
   else validateDescendingPath(errors, field, profile.localhostProfile);
 }
@@ -96,50 +98,6 @@ function validateSysctls(errors: FieldErrors, path: string, sysctls: readonly Sy
     if (spec.hostNetwork === true && namespace === 'Net') errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
     else if (spec.hostIPC === true && namespace === 'IPC') errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
     seen.add(name);
-  }
-}
-
-function validateWindowsOptions(errors: FieldErrors, path: string, options: WindowsSecurityContextOptions | undefined): void {
-  if (options === undefined) return;
-  const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options;
-  if (gmsaCredentialSpecName !== undefined) errors.invalidEach(`${path}.gmsaCredentialSpecName`, gmsaCredentialSpecName, checkDnsSubdomain(gmsaCredentialSpecName));
-  if (gmsaCredentialSpec === '') errors.invalid(`${path}.gmsaCredentialSpec`, '', 'gmsaCredentialSpec cannot be an empty string');
-  if (runAsUserName === '') errors.invalid(`${path}.runAsUserName`, '', 'runAsUserName cannot be an empty string');
-}
-
-/** Windows-only fields on a Linux pod, and the other way round. */
-export function validateOs(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const name: string | undefined = spec.os?.name;
-  if (name === undefined) return;
-  if (name === '') return errors.required(`${path}.os.name`);
-  if (name !== 'linux' && name !== 'windows') return errors.notSupported(`${path}.os`, name, ['linux', 'windows']);
-  if (name === 'linux') validateLinux(errors, path, spec);
-  else validateWindows(errors, path, spec);
-}
-
-function validateLinux(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const message = 'windows options cannot be set for a linux pod';
-  if (spec.securityContext?.windowsOptions !== undefined) errors.forbidden(`${path}.securityContext.windowsOptions`, message);
-  for (const { container, path: at } of allContainers({ metadata: noMeta, spec })) {
-    if (container.securityContext?.windowsOptions !== undefined) errors.forbidden(`${at}.securityContext.windowsOptions`, message);
-  }
-}
-
-const noMeta = { name: '', namespace: '', uid: '' };
-const podFieldsForbiddenOnWindows = ['appArmorProfile', 'seLinuxOptions', '/hostUsers', '/hostPID', '/hostIPC', 'seccompProfile', 'fsGroup', 'fsGroupChangePolicy', 'sysctls', '/shareProcessNamespace', 'runAsUser', 'runAsGroup', 'supplementalGroups', 'supplementalGroupsPolicy', 'seLinuxChangePolicy'];
-const containerFieldsForbiddenOnWindows = ['appArmorProfile', 'seLinuxOptions', 'seccompProfile', 'capabilities', 'readOnlyRootFilesystem', 'privileged', 'allowPrivilegeEscalation', 'procMount', 'runAsUser', 'runAsGroup'];
-
-function validateWindows(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const message = 'cannot be set for a windows pod';
-  const ofPod: Readonly<Record<string, unknown>> = spec.securityContext ?? {};
-  for (const name of podFieldsForbiddenOnWindows) {
-    const field = name.startsWith('/') ? name.slice(1) : name;
-    const value = name.startsWith('/') ? (spec as Readonly<Record<string, unknown>>)[field] : ofPod[field];
-    if (value !== undefined && value !== false) errors.forbidden(name.startsWith('/') ? `${path}.${field}` : `${path}.securityContext.${field}`, message);
-  }
-  for (const { container, path: at } of allContainers({ metadata: noMeta, spec })) {
-    const ofContainer: Readonly<Record<string, unknown>> = container.securityContext ?? {};
-    for (const field of containerFieldsForbiddenOnWindows) if (ofContainer[field] !== undefined) errors.forbidden(`${at}.securityContext.${field}`, message);
   }
 }
 

@@ -12,9 +12,10 @@ import { checkDnsLabel, checkDnsSubdomain, int32Max, rangeError } from './names.
 import { validateDns, validateHostAliases, validateHostnameOverride, validateHostnames, validateHostUsers } from './pod-host.ts';
 import { validateResourceRequirements } from './resource-requirements.ts';
 import { validateAffinity, validateTolerations, validateTopologySpread } from './scheduling.ts';
-import { validateOs, validatePodSecurityContext, validateProfileAnnotations } from './security-context.ts';
+import { validatePodSecurityContext, validateProfileAnnotations } from './security-context.ts';
 import { validateGates, validatePolicies, validatePreemption } from './pod-policies.ts';
 import { validateVolumes } from './volumes.ts';
+import { validateHostProcess, validateOs } from './windows.ts';
 
 /**
  * What the API server would answer to the creation of this pod: nothing, or every reason why not, in upstream's words and order.
@@ -61,6 +62,7 @@ function validateSpec(errors: FieldErrors, path: string, pod: Pod): void {
   validateDns(errors, `${path}.dnsConfig`, spec.dnsConfig, spec.dnsPolicy);
   validateGates(errors, path, spec);
   validateTopologySpread(errors, `${path}.topologySpreadConstraints`, spec.topologySpreadConstraints ?? []);
+  validateHostProcess(errors, path, spec);
   validateHostUsers(errors, path, pod);
   validateHostnameOverride(errors, `${path}.hostnameOverride`, spec);
   validateNames(errors, path, spec);
