@@ -42,6 +42,8 @@ describe('users and groups', SIDE_BY_SIDE, () => {
     const securityContext = { runAsUser: 700, fsGroup: 300, supplementalGroups: [400] };
     await agent.run(pod('who', { securityContext, containers: [container('main'), secured('own', { runAsUser: 701, runAsGroup: 801 })] }));
     assert.deepEqual([await ids('who', 'main'), await ids('who', 'own')], ['700\n0\n0 300 400', '701\n801\n801 300 400']);
+    await agent.run(pod('only-group', { securityContext: { runAsGroup: 900 } }));
+    assert.equal(await ids('only-group', 'main'), '0\n900\n900');
     await agent.run(pod('image-user', { containers: [container('main', { image: WEB_USER_IMAGE }), container('root'), secured('grouped', { runAsGroup: 900 })] }));
     assert.deepEqual([await ids('image-user', 'main'), await ids('image-user', 'root'), await ids('image-user', 'grouped')], ['1000\n1000\n1000', '0\n0\n0', '0\n900\n900']);
   });
@@ -64,7 +66,7 @@ describe('rights', SIDE_BY_SIDE, () => {
       container('main'),
       secured('none', { capabilities: { drop: ['ALL'] }, allowPrivilegeEscalation: false, seccompProfile: { type: 'RuntimeDefault' } }),
       secured('two', { capabilities: { drop: ['ALL'], add: ['CHOWN', 'NET_BIND_SERVICE'] } }),
-      secured('less', { capabilities: { drop: ['CHOWN', 'KILL'] } }),
+      secured('less', { capabilities: { drop: ['CHOWN', 'CAP_KILL'] } }),
       secured('all', { capabilities: { add: ['ALL'] } }),
       secured('user', { runAsUser: 1000 }),
       secured('privileged', { privileged: true, seccompProfile: { type: 'RuntimeDefault' } }),

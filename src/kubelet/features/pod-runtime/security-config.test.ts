@@ -47,6 +47,19 @@ describe('users and groups', () => {
     assert.deepEqual([named.runAsUser, named.runAsUsername, named.runAsGroup], [undefined, 'www', 5]);
   });
 
+  test('the sandbox is given no group without a user, which runtimes refuse', () => {
+    const groups = (securityContext: Pod['spec']['securityContext']): unknown[] => {
+      const { runAsUser, runAsGroup } = sandbox(aPod({ securityContext }));
+      return [runAsUser, runAsGroup];
+    };
+    assert.deepEqual([groups({ runAsGroup: 5 }), groups({ runAsUser: 4, runAsGroup: 5 })], [[undefined, undefined], [4, 5]]);
+  });
+
+  test('capabilities are dropped by the name the runtime knows, and added only by that', () => {
+    assert.deepEqual(security(aPod(), own({ capabilities: { add: ['CAP_CHOWN', 'KILL'], drop: ['CAP_NET_RAW', 'cap_kill', 'ALL'] } })).capabilities, { add: ['CAP_CHOWN', 'KILL'], drop: ['NET_RAW', 'kill', 'ALL'] });
+    assert.deepEqual([security(aPod(), own({ capabilities: {} })).capabilities, security(aPod(), own({})).capabilities], [{ add: [], drop: [] }, undefined]);
+  });
+
   test('a null says nothing: it neither hides what the pod says nor counts as 0', () => {
     const nothing = { runAsUser: null, runAsGroup: null, runAsNonRoot: null, seLinuxOptions: null } as unknown as SecurityContext;
     const got = security(aPod({ securityContext: { runAsUser: 5, runAsGroup: 6 } }), own(nothing));

@@ -44,7 +44,7 @@ export function containerSecurity(pod: Pod, container: AnyContainer, facts: Secu
   const unmasked = effective.procMount === 'Unmasked';
   const namespaces = podNamespaces(pod, facts.placement);
   return {
-    capabilities: capabilities === undefined ? undefined : { add: capabilities.add ?? [], drop: capabilities.drop ?? [] },
+    capabilities: capabilities === undefined ? undefined : { add: capabilities.add ?? [], drop: (capabilities.drop ?? []).map(bareCapability) },
     privileged: effective.privileged ?? false,
     namespaces: facts.targetId !== undefined && namespaces.pid === 'container' ? { ...namespaces, pid: 'target', targetId: facts.targetId } : namespaces,
     selinux: selinuxOptions(effective.seLinuxOptions),
@@ -59,6 +59,11 @@ export function containerSecurity(pod: Pod, container: AnyContainer, facts: Secu
     seccomp: seccompProfile(container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile, facts.settings),
     apparmor: apparmorProfile(pod, container),
   };
+}
+
+/** Runtimes put `CAP_` before the name themselves. A name that has it already they would not find, and so not drop; what is to be added stays as it is. */
+function bareCapability(name: string): string {
+  return name.replace(/^cap_/i, '');
 }
 
 function imageRunAs(user: ImageUser): { runAsUser?: number; runAsUsername?: string } {
@@ -155,7 +160,8 @@ export function sandboxSecurity(pod: Pod, placement: Pick<PodPlacement, 'extraGr
   return {
     namespaces: podNamespaces(pod, placement),
     runAsUser,
-    runAsGroup,
+    // CRI forbids a group without a user, and a runtime that keeps to it makes no sandbox at all (with upstream the pod never starts).
+    runAsGroup: runAsUser === undefined ? undefined : runAsGroup,
     supplementalGroups: [...fsGroupOf(pod), ...(placement.extraGroups ?? []), ...ownGroups(pod)],
     supplementalGroupsPolicy: groupsPolicy(pod),
     privileged: [...allContainers(pod)].some(({ container }) => container.securityContext?.privileged === true),
