@@ -33,6 +33,13 @@ test('while a resize is under way the larger of asked, allocated and actual coun
   assert.deepEqual(podRequests(pod), { cpu: '100m' });
 });
 
+test('while a resize is infeasible only what is there counts; an init container that is done counts as asked', () => {
+  const pod = buildPod({ [c0]: { requests: { cpu: '2' } }, 'spec.initContainers': [{ name: 'init', image: 'x', resources: { requests: { cpu: '50m' } } }] });
+  const has = (name: string, cpu: string) => ({ name, ready: true, restartCount: 0, image: '', imageID: '', resources: { requests: { cpu } }, allocatedResources: { cpu } });
+  pod.status = { containerStatuses: [has('main', '300m')], initContainerStatuses: [has('init', '4')], conditions: [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }] };
+  assert.deepEqual(podRequests(pod, { useStatus: true }), { cpu: '300m' });
+});
+
 test('the QoS class follows requests and limits of all containers, or of the pod', () => {
   const both = { cpu: '1', memory: '1Gi' };
   assert.equal(computePodQos(buildPod()), 'BestEffort');

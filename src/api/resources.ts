@@ -61,7 +61,8 @@ function aggregate(pod: Pod, which: Which, options: PodResourceOptions): Amounts
   const sidecars: Amounts = new Map();
   const peak: Amounts = new Map();
   for (const container of pod.spec.initContainers ?? []) {
-    const own = amountsOf(pod, container, which, options);
+    // What an init container has counts only while it may run again.
+    const own = amountsOf(pod, container, which, isRestartableInit(container) ? options : { ...options, useStatus: false });
     if (isRestartableInit(container)) {
       addAll(total, own);
       addAll(sidecars, own);

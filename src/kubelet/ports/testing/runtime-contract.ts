@@ -176,6 +176,19 @@ const cases: Readonly<Record<string, Case>> = {
     const id = await bench.started(await bench.sandbox(), 'main', sleepCommand);
     assert.equal(await kindOf(run(runtime.execSync(id, sleepCommand, 1000))), 'Timeout');
   },
+  'a running container takes other resources and goes on running; its sandbox takes them or says that it does not care': async (bench, { runtime, run, sleepCommand }) => {
+    const sandbox = await bench.sandbox();
+    const id = await bench.started(sandbox, 'main', sleepCommand);
+    const resources = { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 64 * 2 ** 20 };
+    await run(runtime.updateContainerResources(id, resources));
+    const { state, resources: told } = await run(runtime.containerStatus(id));
+    // containerd 1.6 tells none.
+    assert.deepEqual([state, told ?? resources], ['running', resources]);
+    assert.ok(['ok', 'Unimplemented'].includes(await kindOf(run(runtime.updateSandboxResources(sandbox, { resources, overhead: {} })))));
+    const usage = await run(runtime.containerMemoryBytes(id));
+    assert.ok(usage === undefined || (usage >= 0 && usage < resources.memoryLimitBytes), String(usage));
+    assert.notEqual(await kindOf(run(runtime.updateContainerResources('0'.repeat(64) as ContainerId, resources))), 'ok');
+  },
   'an aborted call rejects with Aborted': async (_bench, { runtime, run }) => {
     const controller = new AbortController();
     controller.abort();
