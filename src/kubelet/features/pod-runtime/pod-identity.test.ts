@@ -98,6 +98,11 @@ describe('runtime classes', () => {
     handler = 'runc-small';
     await h.sync(pod);
     assert.deepEqual([h.containers, h.runtime.sandboxes().map((sandbox) => sandbox.runtimeHandler)], [['app#0 running'], ['runc-small']]);
+    // A class that is taken away keeps no container of the sandbox from starting again.
+    handler = '';
+    h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
+    await h.sync(pod);
+    assert.deepEqual([h.containers, h.runtime.container('uid-1', 'app')?.config.image.runtimeHandler], [['app#0 137', 'app#1 running'], 'runc-small']);
   });
 });
 

@@ -63,8 +63,10 @@ export class SandboxMaker {
     return run.sandboxConfig;
   }
 
+  /** Of a sandbox that is kept, the one it was made with: its containers need the class no more. */
   runtimeHandler(run: SyncRun): Promise<string> {
-    run.runtimeHandler ??= Promise.resolve().then(() => this.#deps.handlers.lookup(run.pod));
+    const kept = run.status.sandboxes.find(({ id }) => id === run.sandbox?.id);
+    run.runtimeHandler ??= Promise.resolve().then(() => kept?.runtimeHandler ?? this.#deps.handlers.lookup(run.pod));
     return run.runtimeHandler;
   }
 
