@@ -82,7 +82,7 @@ describe('probes', SIDE_BY_SIDE, () => {
   test('an exec probe that hangs fails at its timeout and is not left running', async () => {
     const { agent } = ground;
     agent.writeManifest('hang-probe', pod('hang-probe', { containers: [container('main', { readinessProbe: { exec: { command: ['sleep', '77777'] }, periodSeconds: 2, timeoutSeconds: 1 } })] }));
-    await agent.explained('hang-probe', 'a probe that timed out', (explanation) => explanation.timeline.some((entry) => entry.reason === 'Unhealthy' && /timeout|timed out|deadline/i.test(entry.message)));
+    await agent.explained('hang-probe', 'a probe that timed out', (explanation) => explanation.timeline.some((entry) => (entry.reason === 'Unhealthy' || entry.reason === 'ProbeWarning') && /timeout|timed out|deadline/i.test(entry.message)));
     assert.ok(await waitUntil(async () => (await agent.inside('hang-probe', 'ps | grep -c "[s]leep 77777" || true')) === '0', 5000), 'the timed out probe still runs');
   });
 });

@@ -9,6 +9,9 @@ export type AnswerState =
 
 const MORE: AnswerState = { kind: 'more' };
 const STATUS_LINE = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
+const CHUNKED = /^transfer-encoding:[^\n]*chunked/im;
+const LOCATION = /^location:[ \t]*([^\r\n]*)/im;
+const CONTENT_LENGTH = /^content-length:[ \t]*([^\r\n]*)/im;
 const MAX_CHUNK_LINE_BYTES = 256;
 const LF = 0x0a;
 
@@ -71,9 +74,9 @@ export class AnswerReader {
       if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
       // An interim answer: the real one follows.
       if (status >= 100 && status < 200 && status !== 101) continue;
-      const chunked = /^transfer-encoding:[^\n]*chunked/im.test(text);
+      const chunked = CHUNKED.test(text);
       const length = status === 204 || status === 304 || status === 101 ? 0 : lengthOf(text);
-      this.#head = { status, location: headerOf(text, 'location'), chunked: chunked && length !== 0, length: chunked ? undefined : length };
+      this.#head = { status, location: status >= 300 && status < 400 ? headerOf(text, LOCATION) : undefined, chunked: chunked && length !== 0, length: chunked ? undefined : length };
       return this.#readBody();
     }
   }
@@ -147,12 +150,12 @@ export class AnswerReader {
 const malformed = (line: string): string => `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${JSON.stringify(line)}`;
 
 function lengthOf(head: string): number | undefined {
-  const text = headerOf(head, 'content-length');
+  const text = headerOf(head, CONTENT_LENGTH);
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 /** A header's value; undefined where it is not, or empty. */
-function headerOf(head: string, name: string): string | undefined {
-  const found = new RegExp(`^${name}:[ \\t]*([^\\r\\n]*)`, 'im').exec(head)?.[1]?.trim();
+function headerOf(head: string, header: RegExp): string | undefined {
+  const found = header.exec(head)?.[1]?.trim();
   return found === '' ? undefined : found;
 }
