@@ -59,7 +59,7 @@ function reasonSection(): string {
     const missing = reasons.filter((reason) => reasonsNotYet.has(reason));
     return [title, given.map(code).join(', '), missing.map(code).join(', ')];
   });
-  return `## Reasons\n\nUntil there is an API server, events go to the log and to \`kubelet explain\`.\n\n${table(['Where', 'Given', 'Not yet'], rows)}`;
+  return `## Reasons\n\nUntil there is an API server, events go to the log, to \`kubelet explain\` and to \`kubelet events\`.\n\n${table(['Where', 'Given', 'Not yet'], rows)}`;
 }
 
 export function renderParity(): string {

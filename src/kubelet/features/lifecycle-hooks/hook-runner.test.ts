@@ -62,7 +62,7 @@ test('a failed postStart is told by a message with the output and by an event wi
   const made = bench(async () => ({ stdout: bytes('my secret'), stderr: bytes(''), exitCode: 3 }));
   assert.deepEqual(await made.hooks.postStart(target({ postStart: exec }), never), {
     ok: false,
-    message: `Exec lifecycle hook ([do it]) for Container "web" in Pod "p_default(u)" failed - error: command 'do it' exited with 3: my secret, message: "my secret"`,
+    message: `Exec lifecycle hook ([do it]) for Container "web" in Pod "p_default(u)" failed - error: command 'do it' exited with 3: , message: "my secret"`,
   });
   assert.deepEqual(made.events, ['Warning FailedPostStartHook web: PostStartHook failed']);
 });

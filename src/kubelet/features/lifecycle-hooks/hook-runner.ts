@@ -111,7 +111,7 @@ export class HookRunner {
     try {
       const { stdout, stderr, exitCode } = await abortable(this.#options.runtime.execSync(target.id, command, 0, { signal }), signal);
       const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
-      return exitCode === 0 ? undefined : failed(`command '${command.join(' ')}' exited with ${exitCode}: ${output}`, output);
+      return exitCode === 0 ? undefined : failed(`command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8', 0, OUTPUT_LIMIT_BYTES)}`, output);
     } catch (error) {
       if (signal.aborted) throw error;
       return failed(errorMessage(error), '');
