@@ -91,6 +91,15 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
     assert.equal(readFileSync(join(driver.setting.folder, 'volumes', 'handle-shared', 'word'), 'utf8'), 'hello\n');
   });
 
+  test('a volume claimed read-only is published so, and written to by nobody', async () => {
+    const { agent } = ground;
+    const driver = await driverOf('readonly');
+    agent.writeManifest('readonly-claim', csiDriver(driver, {}), ...claimed(driver, 'readonly'));
+    await agent.run(user('readonly', 'readonly', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'readonly', readOnly: true } }] }));
+    assert.match(await agent.inside('readonly', 'touch /data/x 2>&1 || true'), /Read-only/);
+    assert.equal(driver.calls('NodePublishVolume')[0]?.readonly, true);
+  });
+
   test('the pod\'s group owns the files of a volume with a file system type', async () => {
     const { agent } = ground;
     const driver = await driverOf('group');
@@ -136,7 +145,9 @@ describe('drivers that behave', SIDE_BY_SIDE, () => {
 describe('drivers that do not', SIDE_BY_SIDE, () => {
   test('a driver that is not there is waited for, and its pods go on the moment it registers', async () => {
     const { agent } = ground;
-    const driver = await driverOf('late', false);
+    // Drivers may register in a folder of their own, which is there no sooner than they.
+    const driver = new TestCsiDriver('late.csi.test', agent.rootDir, { registerIn: 'late/deeper' });
+    drivers.push(driver);
     agent.writeManifest('late-claim', csiDriver(driver, {}), ...claimed(driver, 'late'), user('late', 'late'));
     await agent.explained('late', 'the missing driver', (now) => now.blockers.some((blocker) => /driver name late\.csi\.test not found in the list of registered CSI drivers/.test(JSON.stringify(blocker))));
     await driver.start();

@@ -55,7 +55,9 @@ async function startKubelet(parts: Startable): Promise<void> {
     if (uids.length > 0) loop.post({ kind: 'sync', uids });
   });
   // What waits for a driver goes on when it comes, as if its object had changed.
-  csi.drivers.onChange((name) => volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name }));
+  csi.drivers.onChange((name, isRegistered) => {
+    if (isRegistered) volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name });
+  });
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
   csi.plugins.start();
   pleg.start();

@@ -2,7 +2,7 @@
 // node-driver-registrar does, writes down what it is asked, and fails, hangs or dies where a file of its script folder says so.
 import { execFile } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 import type { NodeApi, RegistrationApi } from '../../../src/csi/csi-client.ts';
@@ -137,6 +137,7 @@ const registration: Partial<RegistrationApi> = {
 };
 
 mkdirSync(join(folder, 'script'), { recursive: true });
+mkdirSync(dirname(registrationSocket), { recursive: true });
 for (const socket of [csiSocket, registrationSocket]) rmSync(socket, { force: true });
 await serveCsi({ socketPath: csiSocket, identity: {}, node });
 await serveRegistration({ socketPath: registrationSocket, registration });

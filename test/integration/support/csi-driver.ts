@@ -40,13 +40,13 @@ export class TestCsiDriver {
   readonly setting: CsiDriverSetting;
   #child: ChildProcess | undefined;
 
-  /** `rootDir`: the agent's, below which drivers register. */
-  constructor(name: string, rootDir: string, capabilities: CsiDriverSetting['capabilities'] = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS']) {
+  /** `rootDir`: the agent's, below which drivers register; `registerIn`: a folder there, made at the start. */
+  constructor(name: string, rootDir: string, options: { capabilities?: CsiDriverSetting['capabilities']; registerIn?: string } = {}) {
+    const { capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS'], registerIn = '' } = options;
     const folder = mkdtempSync(join(tmpdir(), 'kts-csi-'));
     const home = join(rootDir, 'plugins', name);
     mkdirSync(home, { recursive: true });
-    mkdirSync(join(rootDir, 'plugins_registry'), { recursive: true });
-    this.setting = { name, folder, csiSocket: join(home, 'csi.sock'), registrationSocket: join(rootDir, 'plugins_registry', `${name}-reg.sock`), capabilities };
+    this.setting = { name, folder, csiSocket: join(home, 'csi.sock'), registrationSocket: join(rootDir, 'plugins_registry', registerIn, `${name}-reg.sock`), capabilities };
   }
 
   /** Returns when it listens. */
@@ -68,6 +68,7 @@ export class TestCsiDriver {
     const child = this.#child;
     this.#child = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
     const gone = new Promise((resolve) => child.once('close', resolve));
     child.kill(signal);
     await gone;

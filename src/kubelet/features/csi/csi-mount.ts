@@ -3,7 +3,7 @@ import type { VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volum
 import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import type { DriverFacts } from './csi-lookup.ts';
-import { said, VOLUME_DATA_FILE } from './csi-names.ts';
+import { said } from './csi-names.ts';
 import { mountCapability, ownsByGroup, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
 import { isFinal, type DriverSession } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
@@ -105,8 +105,8 @@ export class CsiMount {
       if (!isKind(error, 'Conflict')) throw error;
       throw new KubeletError('Conflict', said(`failed to remove dir [${target}]: remove ${target}: directory not empty`), { cause: error });
     }
-    await files.remove(`${path}/${VOLUME_DATA_FILE}`);
-    await files.remove(path);
+    // Nothing but the data file, and what a write of it that was cut off left.
+    await files.removeTree(path);
   }
 }
 

@@ -31,6 +31,20 @@ test('what is staged is unstaged, and nothing of it stays; a second time is succ
   assert.equal(world.driver.calls.filter((call) => call.startsWith('unstage')).length, 1);
 });
 
+test('what a data file that was cut off left, does not keep the volume; data that is not mounted does', async () => {
+  const world = csiWorld();
+  await world.register();
+  const made = await staged(world);
+  world.files.seed({ [made.path.replace('globalmount', '.vol_data.json.123')]: '{' });
+  await world.plugin.staging.unstage(made);
+  assert.deepEqual(await world.files.list('/root/plugins/kubernetes.io/csi/d.example'), []);
+  const again = await staged(world);
+  await world.mounts.unmount(again.path);
+  world.files.seed({ [`${again.path}/precious`]: 'data' });
+  await assert.rejects(world.plugin.staging.unstage(again), /failed to clean up global mount .*directory not empty/);
+  assert.equal(world.files.peek(`${again.path}/precious`), 'data');
+});
+
 test('a driver that does not stage is published to without a staging path', async () => {
   const world = csiWorld();
   await world.register();

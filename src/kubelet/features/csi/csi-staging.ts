@@ -4,7 +4,7 @@ import type { StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../.
 import type { CsiBlock } from './csi-block.ts';
 import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
-import { said, VOLUME_DATA_FILE, volumeKey } from './csi-names.ts';
+import { said, volumeKey } from './csi-names.ts';
 import { mountCapability, sourceOf, type CsiSource } from './csi-request.ts';
 import { isFinal, type DriverSession } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
@@ -104,8 +104,8 @@ export class CsiStaging implements VolumeStaging {
     if (await isMounted(this.#context, stagingPath)) return;
     const { files } = this.#context;
     await files.remove(stagingPath);
-    await files.remove(`${folderOf(stagingPath)}/${VOLUME_DATA_FILE}`);
-    await files.remove(folderOf(stagingPath));
+    // Nothing but the data file, and what a write of it that was cut off left.
+    await files.removeTree(folderOf(stagingPath));
   }
 }
 

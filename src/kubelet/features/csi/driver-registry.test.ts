@@ -27,14 +27,14 @@ const registering = { name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], 
 test('a driver says what this node is to it, for CSINode; who listens hears of each change', async () => {
   const { registry, driver } = csiWorld();
   const heard: string[] = [];
-  registry.onChange((name) => heard.push(name));
+  registry.onChange((name, isRegistered) => heard.push(`${name} ${isRegistered ? 'came' : 'went'}`));
   driver.info = { nodeId: 'n-7', maxVolumesPerNode: 5, topology: { zone: 'a' } };
   assert.throws(() => registry.node(DRIVER), { message: 'driver name d.example not found in the list of registered CSI drivers' });
   await registry.register(registering);
   assert.deepEqual(registry.nodeDrivers(), [{ name: DRIVER, nodeId: 'n-7', topology: { zone: 'a' }, maxVolumes: 5 }]);
   registry.node(DRIVER);
   registry.deregister(registering);
-  assert.deepEqual([registry.nodeDrivers(), heard], [[], [DRIVER, DRIVER]]);
+  assert.deepEqual([registry.nodeDrivers(), heard], [[], [`${DRIVER} came`, `${DRIVER} went`]]);
 });
 
 test('a driver that cannot say what the node is, or has no version we speak, is not registered', async () => {

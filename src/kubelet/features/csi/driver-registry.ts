@@ -41,7 +41,7 @@ export class DriverRegistry {
   readonly #registered = new Map<string, RegisteredDriver>();
   /** Registrations under way by socket; one that is no longer in here was called off. */
   readonly #attempts = new Map<string, object>();
-  readonly #listeners = new Set<(name: string) => void>();
+  readonly #listeners = new Set<(name: string, isRegistered: boolean) => void>();
 
   constructor(options: { drivers: CsiDrivers; clock: Clock; log: Logger }) {
     this.#drivers = options.drivers;
@@ -50,7 +50,7 @@ export class DriverRegistry {
   }
 
   /** Called with the name of each driver that came or went. Returns the function that ends it. */
-  onChange(listener: (name: string) => void): () => void {
+  onChange(listener: (name: string, isRegistered: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => {
       this.#listeners.delete(listener);
@@ -118,7 +118,7 @@ export class DriverRegistry {
   }
 
   #tell(name: string): void {
-    for (const listener of [...this.#listeners]) listener(name);
+    for (const listener of [...this.#listeners]) listener(name, this.#registered.has(name));
   }
 
   #version(driver: RegisteringDriver, caller: string): CsiVersion {
