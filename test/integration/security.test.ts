@@ -7,12 +7,10 @@ import { WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { container, pod, shell, thenSleep } from './support/manifests.ts';
 import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
-import { containerOf } from './support/watch.ts';
+import { containerId, containerOf } from './support/watch.ts';
 
-const ground = commonGround({
-  name: 'security',
-  agent: { config: { allowedUnsafeSysctls: ['kernel.msg*', 'net.core.somaxconn'], crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } },
-});
+const config = { allowedUnsafeSysctls: ['kernel.msg*', 'net.core.somaxconn'], crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
+const ground = commonGround({ name: 'security', agent: { config } });
 
 /** Allows all but making folders. */
 const noMkdir = { defaultAction: 'SCMP_ACT_ALLOW', syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }] };
@@ -157,6 +155,21 @@ describe('namespaces', SIDE_BY_SIDE, () => {
     await agent.explained('own-users', 'why', (now) => /can't set `spec\.hostUsers: false`, runtime does not support user namespaces/.test(JSON.stringify(now.blockers)));
     assert.match(agent.log, /FailedCreatePodSandBox/);
     await agent.remove('own-users');
+  });
+});
+
+describe('seccompDefault', () => {
+  test('gives the profile of the runtime to what names none, after a restart of the agent with it too; what runs is left alone', async () => {
+    const { agent } = ground;
+    const seccomp = async (name: string, of = 'main'): Promise<string | undefined> => (await standing(name, of)).seccomp;
+    const before = containerId(await agent.run(pod('before-default')));
+    agent.writeConfig({ ...config, seccompDefault: true });
+    await agent.restart();
+    await agent.run(pod('with-default', { containers: [container('main'), secured('unconfined', { seccompProfile: { type: 'Unconfined' } })] }));
+    assert.deepEqual([await seccomp('with-default'), await seccomp('with-default', 'unconfined'), await seccomp('before-default')], ['2', '0', '0']);
+    assert.equal(containerId(agent.pod('before-default')), before);
+    agent.writeConfig(config);
+    await agent.restart();
   });
 });
 
