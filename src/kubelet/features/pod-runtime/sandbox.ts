@@ -8,6 +8,7 @@ import type { PodRuntimeDeps } from './deps.ts';
 import type { DnsConfig, DnsRemark } from './dns-config.ts';
 import { computePodDns } from './dns-config.ts';
 import { podLogDirectory, sandboxConfig } from './sandbox-config.ts';
+import { formatPod } from './security-config.ts';
 import type { StartPacer } from './start-pacer.ts';
 import type { StepOf } from './steps.ts';
 import type { SyncRun } from './sync-run.ts';
@@ -49,7 +50,7 @@ export class SandboxMaker {
       const message = errorMessage(error);
       log.error('could not create the pod sandbox', { pod: run.pod.metadata.name, namespace: run.pod.metadata.namespace, error: message });
       events.event(run.pod, 'Warning', podEvents.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
-      run.fail({ scope: 'sandbox', reason: waitingReasons.createPodSandboxError, message: `Failed to create sandbox for pod "${run.pod.metadata.name}": ${message}` });
+      run.fail({ scope: 'sandbox', reason: waitingReasons.createPodSandboxError, message: `Failed to create sandbox for pod "${formatPod(run.pod)}": ${message}` });
       this.#deps.onChange(run.uid, { kind: 'failure' });
       return false;
     }

@@ -147,7 +147,7 @@ describe('failures of a start', () => {
 
   test('a failed sandbox is said and leaves the containers alone', async () => {
     const [h, failures] = await failing((it) => it.runtime.fail('runSandbox', { kind: 'Invalid', message: 'cni: no', times: 1 }));
-    assert.deepEqual(failures, ['sandbox  CreatePodSandboxError Failed to create sandbox for pod "web": cni: no']);
+    assert.deepEqual(failures, ['sandbox  CreatePodSandboxError Failed to create sandbox for pod "web_default(uid-1)": cni: no']);
     assert.deepEqual([h.events, h.containers], [['Warning FailedCreatePodSandBox Failed to create pod sandbox: cni: no'], []]);
   });
 
