@@ -61,6 +61,26 @@ describe('probes', SIDE_BY_SIDE, () => {
     });
   }
 
+  test('an http probe sends its headers and follows a redirect on its own host; one to another host passes with a warning', async () => {
+    const { agent } = ground;
+    const script = (name: string, ...lines: string[]): string => `printf '%s\\n' '#!/bin/sh' ${lines.map((line) => `'${line}'`).join(' ')} > /www/cgi-bin/${name}; chmod +x /www/cgi-bin/${name}`;
+    const command = thenSleep(
+      [
+        'mkdir -p /www/cgi-bin',
+        script('seen', '[ "$HTTP_HOST $HTTP_USER_AGENT $HTTP_X_A" = "my.site kube-probe/1.36 b" ] && echo "Status: 200 OK" || echo "Status: 500 Wrong"', 'echo', 'echo "$HTTP_HOST $HTTP_USER_AGENT $HTTP_X_A"'),
+        script('here', 'echo "Status: 302 Found"', 'echo "Location: /cgi-bin/seen"', 'echo'),
+        script('away', 'echo "Status: 302 Found"', 'echo "Location: http://example.test/"', 'echo', 'echo over there'),
+        'httpd -p 8080 -h /www',
+      ].join('\n'),
+    );
+    const httpHeaders = [{ name: 'Host', value: 'my.site' }, { name: 'X-A', value: 'b' }];
+    const probe = (path: string): Record<string, unknown> => ({ httpGet: { path, port: 'web', httpHeaders }, periodSeconds: 1 });
+    const main = container('main', { command, ports: [{ name: 'web', containerPort: 8080 }], startupProbe: probe('/cgi-bin/away'), livenessProbe: probe('/cgi-bin/here'), readinessProbe: probe('/cgi-bin/seen') });
+    await agent.run(pod('headers', { containers: [main] }));
+    const { timeline } = await agent.explained('headers', 'the warning', (explanation) => explanation.timeline.some((entry) => entry.reason === 'ProbeWarning'));
+    assert.match(timeline.find((entry) => entry.reason === 'ProbeWarning')?.message ?? '', /^Startup probe warning: Probe terminated redirects, Response body: over there/);
+  });
+
   test('until the startup probe passes neither liveness nor readiness count', async () => {
     const { agent } = ground;
     const probes = { startupProbe: { exec: { command: ['test', '-e', '/started'] }, periodSeconds: 1, failureThreshold: 60 }, livenessProbe: { exec: { command: ['test', '-e', '/started'] }, ...everySecond }, readinessProbe: { exec: { command: ['true'] }, ...everySecond } };
