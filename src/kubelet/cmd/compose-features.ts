@@ -198,6 +198,7 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
     tokens: noTokens,
     standalone: true,
+    driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
     node: () => ({ name, labels }),
     nodeAllocatableMemoryBytes: () => knowledge.node.allocatableMemoryBytes,

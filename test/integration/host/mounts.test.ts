@@ -110,6 +110,7 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
         processes: linuxProcesses,
         tokens: { request: () => assert.fail('no token was asked for') },
         standalone: true,
+        driverDir: '/nowhere',
         node: () => ({ name: 'n', labels: {} }),
         clock: systemClock,
         random: seededRandom(1),

@@ -12,8 +12,11 @@ import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import { AtomicWriter } from './atomic-writer.ts';
 import { DiskMounter } from './disk-mounter.ts';
 import { EmptyDirPlugin } from './empty-dir.ts';
+import { FibreChannelDisks } from './fc.ts';
+import { FlexVolumePlugin } from './flex-volume.ts';
 import { HostPathPlugin } from './host-path.ts';
 import { HugePages } from './huge-pages.ts';
+import { IscsiDisks } from './iscsi.ts';
 import { LocalVolumePlugin } from './local-volume.ts';
 import { NfsPlugin } from './nfs.ts';
 import { ImageVolumePlugin } from './image-volume.ts';
@@ -22,6 +25,7 @@ import { ConfigMapPlugin, SecretPlugin } from './object-volumes.ts';
 import { PodFolders } from './pod-folders.ts';
 import { DownwardApiPlugin, ProjectedPlugin } from './projected.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
+import { StagedDiskPlugin } from './staged-disk.ts';
 import { StagingArea } from './staging-area.ts';
 import { Tmpfs } from './tmpfs.ts';
 import { VolumeManager } from './volume-manager.ts';
@@ -42,6 +46,8 @@ export interface VolumeManagerPorts {
   random: Random;
   log: Logger;
   recorder: EventRecorder;
+  /** `volumePluginDir`, for flexVolume. */
+  driverDir: string;
   /** No API server: claims are bound by what manifests say. */
   standalone: boolean;
   node: () => NodeIdentity;
@@ -59,7 +65,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   return new VolumeManager({
     folders: new PodFolders(ports),
     makeDirectory: (path, mode) => files.makeDirectory(path, mode),
-    plugins: [...ownPlugins(ports), ...(ports.morePlugins ?? [])],
+    plugins: [...(ports.morePlugins ?? []), ...ownPlugins(ports)],
     staging: new StagingArea(ports),
     applyFsGroup: (pod, path) => applyFsGroup({ files: ports.guardedFiles, clock, log, recorder }, pod, path),
     objects,
@@ -88,5 +94,8 @@ function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
     new LocalVolumePlugin({ rootDir, files, guardedFiles, mounts, recorder, disks }),
     new NfsPlugin({ files, mounts }),
     new ImageVolumePlugin(),
+    new StagedDiskPlugin({ rootDir, files, mounts, disks }, new IscsiDisks(ports)),
+    new StagedDiskPlugin({ rootDir, files, mounts, disks }, new FibreChannelDisks(ports)),
+    new FlexVolumePlugin(ports),
   ];
 }

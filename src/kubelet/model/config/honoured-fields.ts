@@ -125,7 +125,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   kubeReservedCgroup: notYet(enforcement),
   enforceNodeAllocatable: partly(`pods is enforced; ${enforcement}`),
   allowedUnsafeSysctls: honoured(),
-  volumePluginDir: notYet(remoteVolumes),
+  volumePluginDir: partly('read at each use, so a new driver needs no restart; drivers that attach volumes are refused'),
   providerID: notYet(nodeStatus),
   kernelMemcgNotification: notYet(eviction),
   'logging.format': honoured(),

@@ -147,6 +147,11 @@ export interface NetworkConfig {
   readonly resolvConf: string;
 }
 
+export interface VolumesConfig {
+  /** Programs that are drivers of flexVolume. */
+  readonly driverDir: string;
+}
+
 export interface ContainerLogsConfig {
   /** Folder of the pods' log folders. */
   readonly podLogsDir: string;
@@ -179,6 +184,7 @@ export interface KubeletConfig {
   readonly eviction: EvictionConfig;
   readonly runtime: RuntimeConfig;
   readonly network: NetworkConfig;
+  readonly volumes: VolumesConfig;
   readonly containerLogs: ContainerLogsConfig;
   readonly logging: LoggingConfig;
   readonly shutdown: ShutdownConfig;
@@ -336,6 +342,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     eviction: eviction(given),
     runtime: runtime(given),
     network: { clusterDomain: given.clusterDomain ?? '', clusterDns: given.clusterDNS ?? [], resolvConf: given.resolvConf },
+    volumes: { driverDir: given.volumePluginDir.replace(/\/+$/, '') },
     containerLogs: {
       podLogsDir: given.podLogsDir,
       maxSizeBytes: quantityNumber(given.containerLogMaxSize) ?? 0,

@@ -19,7 +19,6 @@ export type TypeRows = Readonly<Record<string, PodFieldRow>>;
 const yes = (names: string, note = ''): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, honoured(note)]));
 const whole = (parity: Parity): PodFieldRow => ({ ...parity, whole: true });
 const rejected = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({ ...notYet(note), whole: true, severity: 'reject', ...(when === undefined ? {} : { when }) });
-const rejectedAll = (names: string, note: string): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, rejected(note)]));
 
 const wholeAll = (names: string, parity: Parity): TypeRows => Object.fromEntries(names.split(' ').map((name) => [name, whole(parity)]));
 
@@ -69,7 +68,9 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     csi: honoured('without an API server nothing is attached, and nobody gives out service account tokens'),
     gitRepo: whole(honoured('refused when it is to be mounted, as upstream does with its gate GitRepoVolumeDriver off')),
     nfs: whole(honoured('by mount.nfs of the node; a server that is gone is left by force when the pod ends')),
-    ...rejectedAll('iscsi fc flexVolume', 'network and block volumes are not there yet'),
+    iscsi: whole(honoured('by iscsiadm of the node; tested with a stand-in of it, not with a target; CHAP secrets are arguments of iscsiadm, as in upstream')),
+    fc: whole(honoured('tested with a stand-in of sysfs, not with a network')),
+    flexVolume: whole(partly('drivers that answer init with "attach": false; their folders are called kubernetes.io~flexvolume')),
     ...wholeAll('gcePersistentDisk awsElasticBlockStore cinder azureFile vsphereVolume azureDisk portworxVolume', honoured('moved to CSI: the event FailedMount names the driver; upstream hands it to that driver unasked')),
     ...wholeAll('glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos', honoured('removed in upstream: no volume plugin matched')),
   },

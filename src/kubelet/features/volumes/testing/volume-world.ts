@@ -90,6 +90,7 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       log,
       recorder: { event: (pod, type, reason, message) => events.push(`${pod.metadata.name} ${type} ${reason} ${message}`) },
       standalone: options.standalone ?? true,
+      driverDir: '/drivers',
       node: () => ({ name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', ...options.labels } }),
       nodeAllocatableMemoryBytes: () => 8 * 2 ** 30,
       morePlugins: options.plugins ?? [],

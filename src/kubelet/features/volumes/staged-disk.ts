@@ -1,0 +1,160 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { isKind } from '../../../base/errors.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { Mounts } from '../../ports/mounts.ts';
+import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../ports/volume-plugin.ts';
+import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
+import { bindIntoPod, isMounted, linkDevice } from './pod-mounts.ts';
+
+const FOLDER_MODE = 0o750;
+const NOTE_MODE = 0o600;
+const NOTE_LIMIT_BYTES = 64 * 1024;
+
+/** Where a disk comes from: what differs between kinds of disks on a network. */
+export interface DiskSource {
+  /** `kubernetes.io/iscsi`. */
+  readonly name: string;
+  supports(spec: VolumeSpec): boolean;
+  /** '' for the usual one. */
+  fsTypeOf(spec: VolumeSpec): string;
+  /** `id` tells the disk from all others, `folder` is its place below the plugin's (as upstream names it), `context` is all that `detach` needs. Never a secret. */
+  describe(spec: VolumeSpec): { id: string; folder: string; context: Readonly<Record<string, string>> };
+  /** Makes the disk appear and resolves to its device. Repeatable. */
+  attach(spec: VolumeSpec, pod: Pod): Promise<string>;
+  /** Gone is success. `others` are disks of this kind that are still in use. */
+  detach(context: Readonly<Record<string, string>>, others: readonly StagedVolume[]): Promise<void>;
+}
+
+export interface StagedDiskParts {
+  rootDir: string;
+  files: HostFiles;
+  mounts: Mounts;
+  disks: DiskMounter;
+}
+
+/**
+ * Disks on a network, attached and mounted once per node and bound for each pod. Two notes tell a later agent of them: one beside the shared mount,
+ * written before the disk is attached, and one in the pod's folder, which names the disk that the pod uses.
+ */
+export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
+  readonly name: string;
+  readonly block = true;
+  readonly staging = this;
+  readonly #parts: StagedDiskParts;
+  readonly #source: DiskSource;
+  readonly #root: string;
+
+  constructor(parts: StagedDiskParts, source: DiskSource) {
+    this.#parts = parts;
+    this.#source = source;
+    this.name = source.name;
+    this.#root = parts.rootDir.replace(/\/+$/, '');
+  }
+
+  supports(spec: VolumeSpec): boolean {
+    return this.#source.supports(spec);
+  }
+
+  objectsOf(): readonly [] {
+    return [];
+  }
+
+  followsPod(): boolean {
+    return false;
+  }
+
+  plan(spec: VolumeSpec): StagedVolume {
+    const { id, folder, context } = this.#source.describe(spec);
+    const at = `${this.#folder}/${spec.mode === 'Block' ? 'volumeDevices/' : ''}${folder}`;
+    return { key: `${this.name}/${id}`, path: spec.mode === 'Block' ? '' : at, context: { ...context, at } };
+  }
+
+  async stage({ pod, spec, planned }: { pod: Pod; spec: VolumeSpec; planned: StagedVolume }): Promise<StagedVolume> {
+    const { files, mounts, disks } = this.#parts;
+    const at = atOf(planned);
+    await files.makeDirectory(at.slice(0, at.lastIndexOf('/')), FOLDER_MODE);
+    await this.#note(`${at}.json`, planned);
+    const device = await this.#source.attach(spec, pod);
+    const staged = { ...planned, path: spec.mode === 'Block' ? device : at, context: { ...planned.context, device } };
+    await this.#note(`${at}.json`, staged);
+    if (spec.mode === 'Filesystem' && !(await isMounted(mounts, at))) {
+      await files.makeDirectory(at, FOLDER_MODE);
+      await disks.mount(device, at, { fsType: this.#source.fsTypeOf(spec) || DEFAULT_FS_TYPE, options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions] });
+    }
+    return staged;
+  }
+
+  async setUp(request: VolumeRequest): Promise<VolumeReady> {
+    const { pod, spec, path, staged } = request;
+    const { files } = this.#parts;
+    const source = staged?.path ?? '';
+    if (staged !== undefined) await this.#noteOfPod({ podUid: pod.metadata.uid, specName: spec.name }, staged);
+    if (spec.mode === 'Block') return linkDevice(files, source, request);
+    await bindIntoPod(this.#parts, source, request);
+    const ready = { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: true };
+    return spec.readOnly ? ready : { ...ready, ownership: 'apply' };
+  }
+
+  async unstage(staged: StagedVolume): Promise<void> {
+    const { files, mounts } = this.#parts;
+    const at = atOf(staged);
+    if (at === '') return;
+    await mounts.unmount(at);
+    await files.removeTree(at);
+    const others = (await this.findStaged()).filter(({ key }) => key !== staged.key);
+    await this.#source.detach(staged.context ?? {}, others);
+    await files.remove(`${at}.json`);
+  }
+
+  async identify({ podUid, specName }: VolumeOnDisk): Promise<StagedVolume | undefined> {
+    return this.#read(this.#podNotePath({ podUid, specName }));
+  }
+
+  async findStaged(): Promise<StagedVolume[]> {
+    const found: StagedVolume[] = [];
+    const look = async (folder: string, depth: number): Promise<void> => {
+      for (const name of await this.#parts.files.list(folder)) {
+        if (name.endsWith('.json')) {
+          const staged = await this.#read(`${folder}/${name}`);
+          if (staged !== undefined) found.push(staged);
+        } else if (depth > 0 && /^(iface-|volumeDevices$)/.test(name)) await look(`${folder}/${name}`, depth - 1);
+      }
+    };
+    await look(this.#folder, 2);
+    return found;
+  }
+
+  get #folder(): string {
+    return `${this.#root}/plugins/${this.name}`;
+  }
+
+  #podNotePath({ podUid, specName }: { podUid: string; specName: string }): string {
+    return `${this.#root}/pods/${podUid}/plugins/${pluginFolder(this.name)}/${specName}/staged.json`;
+  }
+
+  async #noteOfPod(volume: { podUid: string; specName: string }, staged: StagedVolume): Promise<void> {
+    const path = this.#podNotePath(volume);
+    await this.#parts.files.makeDirectory(path.slice(0, path.lastIndexOf('/')), FOLDER_MODE);
+    await this.#note(path, staged);
+  }
+
+  async #note(path: string, staged: StagedVolume): Promise<void> {
+    await this.#parts.files.writeFileAtomic(path, JSON.stringify(staged), NOTE_MODE);
+  }
+
+  async #read(path: string): Promise<StagedVolume | undefined> {
+    try {
+      const value: unknown = JSON.parse(await this.#parts.files.readText(path, NOTE_LIMIT_BYTES));
+      return isStaged(value) ? value : undefined;
+    } catch (error) {
+      if (isKind(error, 'NotFound') || error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+}
+
+const atOf = ({ context }: StagedVolume): string => context?.['at'] ?? '';
+
+function isStaged(value: unknown): value is StagedVolume {
+  return typeof value === 'object' && value !== null && 'key' in value && 'path' in value && 'context' in value && typeof value.key === 'string' && typeof value.path === 'string' && typeof value.context === 'object';
+}
