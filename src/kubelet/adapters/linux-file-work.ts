@@ -30,11 +30,37 @@ export interface FileWorkOptions {
 const SCRIPT = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './linux-file-child.ts' : './linux-file-child.js', import.meta.url));
 
 /**
+ * A few such processes at a time; the others wait. One that is past its deadline holds no place, however long the kernel keeps it.
+ */
+export class FileWork {
+  readonly #atOnce: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
+  }
+
+  async run<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
+    if (this.#running >= this.#atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running++;
+    try {
+      return await startWork<K>(request, options);
+    } finally {
+      // A place is handed on, so that nobody slips in between.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}
+
+/**
  * File work in a process of its own: what would hang on a dead mount, and what is so much that the agent's thread has better to do. It costs about
  * 60 ms and 40 MB while it runs, so that small work on local disks is not given to it. Rejects with `Timeout` when it falls silent; as with
  * runKillable nobody waits for a process that the kernel does not let die. Its own children are in its process group and are killed with it.
  */
-export function fileWork<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
+function startWork<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', SCRIPT, JSON.stringify(request)], { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', UV_THREADPOOL_SIZE: '1' } });
     const lines = { rest: '', stderr: '', last: undefined as FileAnswer | undefined };

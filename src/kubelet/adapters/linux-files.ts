@@ -8,7 +8,7 @@ import { isKind, KubeletError } from '../../base/errors.ts';
 import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../ports/host-files.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
 import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
-import { fileWork } from './linux-file-work.ts';
+import { FileWork } from './linux-file-work.ts';
 import { watchHostPath } from './linux-files-watch.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
 import { openFileBeneath, readOpenFile } from './linux-read-beneath.ts';
@@ -28,11 +28,14 @@ const MOST_REMOVED_HERE = 2000;
 const MOST_GIVEN_HERE = 500;
 /** A child that walks a tree tells of its progress each second. */
 const WORK_SILENCE_MS = 120_000;
+/** Each is a process of some 40 MB that keeps a disk busy. */
+const WORKERS = 3;
 
 /** The host's file system over node:fs. The one place where errno becomes a KubeletError. For paths that may be on a dead mount see GuardedFiles. */
 export class LinuxFiles implements HostFiles {
   /** Paths whose child is past its deadline and not gone yet: retries must not pile up processes. */
   readonly #stuck = new Set<string>();
+  readonly #work = new FileWork(WORKERS);
 
   async readText(path: string, limitBytes?: number): Promise<string> {
     return (await this.#read(path, limitBytes)).toString('utf8');
@@ -142,7 +145,7 @@ export class LinuxFiles implements HostFiles {
   async removeTree(path: string): Promise<void> {
     const normalized = nodePath.normalize(path);
     if ((await removeTree(pooledFdOps, normalized, { budget: MOST_REMOVED_HERE })) === 'done') return;
-    await fileWork({ op: 'removeTree', path: normalized }, { silenceMs: WORK_SILENCE_MS });
+    await this.#work.run({ op: 'removeTree', path: normalized }, { silenceMs: WORK_SILENCE_MS });
   }
 
   async giveToGroup(path: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome> {
@@ -152,7 +155,7 @@ export class LinuxFiles implements HostFiles {
     if (this.#stuck.has(path)) throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, { op: 'giveToGroup' });
     try {
       const work = { silenceMs: WORK_SILENCE_MS, onExit: () => this.#stuck.delete(path), ...(onProgress === undefined ? {} : { onProgress }) };
-      return (await fileWork({ op: 'giveToGroup', path, ...group }, work)).outcome;
+      return (await this.#work.run({ op: 'giveToGroup', path, ...group }, work)).outcome;
     } catch (error) {
       if (isKind(error, 'Timeout')) this.#stuck.add(path);
       throw error;

@@ -6,19 +6,21 @@ import type { BindBeneathResult, MountOrder, MountPoint, Mounts, SubPathMount } 
 import { bindBeneath } from './linux-bind-beneath.ts';
 import { fromErrno } from './linux-errors.ts';
 import { pooledFdOps } from './linux-fd-ops.ts';
-import { fileWork } from './linux-file-work.ts';
+import { FileWork } from './linux-file-work.ts';
 import { runKillable, type ChildResult } from './linux-killable.ts';
 import { isAtOrBelow, mountOf, readMountInfo } from './linux-mountinfo.ts';
-import { firstRemoteMount, realPlace, walkLocal } from './linux-remote-mounts.ts';
+import { realPlace, walkLocal } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {
   /** How long mount(8) or umount(8) may take. */
   timeoutMs?: number;
   run?: typeof runKillable;
   /** What tells which paths may hang. */
-  remoteMount?: typeof firstRemoteMount;
+  walk?: typeof walkLocal;
 }
 
+/** Processes that open and mount on file systems that may hang. */
+const WORKERS = 8;
 /** tmpfs knows `noswap` since 6.4 (upstream: pkg/kubelet/util/swap). */
 const NOSWAP_SINCE = [6, 4] as const;
 
@@ -30,14 +32,15 @@ const NOSWAP_SINCE = [6, 4] as const;
 export class LinuxMounts implements Mounts {
   readonly #timeoutMs: number;
   readonly #runChild: typeof runKillable;
-  readonly #remoteMount: typeof firstRemoteMount;
+  readonly #walk: typeof walkLocal;
+  readonly #work = new FileWork(WORKERS);
   readonly #stuck = new Set<string>();
   #noswap = isAtLeast(release(), NOSWAP_SINCE);
 
   constructor(options: LinuxMountsOptions = {}) {
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#runChild = options.run ?? runKillable;
-    this.#remoteMount = options.remoteMount ?? firstRemoteMount;
+    this.#walk = options.walk ?? walkLocal;
   }
 
   async mountTmpfs(path: string, options: { sizeBytes?: number; mode?: number; noswap?: boolean }): Promise<void> {
@@ -84,10 +87,13 @@ export class LinuxMounts implements Mounts {
   async bindBeneath(mount: SubPathMount): Promise<BindBeneathResult> {
     const op = `mount a part of ${mount.root} at ${mount.target}`;
     if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op: 'bindBeneath' });
-    const remote = (await this.#remoteMount(`${mount.root}/${mount.subPath}`, { followLast: true })) ?? (await this.#remoteMount(mount.target, { followLast: false }));
-    if (remote !== undefined) return this.#bindBeneathInChild(mount, op);
+    const mounts = await readMountInfo();
+    const volume = await this.#walk(`${mount.root}/${mount.subPath}`, { followLast: true, mounts });
+    const place = await this.#walk(mount.target, { followLast: false, mounts });
+    const request = { ...mount, target: place.real };
+    if (volume.remote !== undefined || place.remote !== undefined) return this.#bindBeneathInChild(request, op);
     try {
-      return await bindBeneath({ ...mount, target: await realPlace(mount.target, await readMountInfo()) }, {
+      return await bindBeneath(request, {
         ops: pooledFdOps,
         bindDescriptor: (source, target) => this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target], op),
         unmount: (target) => this.unmount(target),
@@ -99,7 +105,7 @@ export class LinuxMounts implements Mounts {
 
   async #bindBeneathInChild(mount: SubPathMount, op: string): Promise<BindBeneathResult> {
     try {
-      return (await fileWork({ op: 'bindBeneath', mount: { ...mount, target: await realPlace(mount.target, await readMountInfo()) } }, { silenceMs: this.#timeoutMs, onExit: () => this.#stuck.delete(op) })).result;
+      return (await this.#work.run({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit: () => this.#stuck.delete(op) })).result;
     } catch (error) {
       if (isKind(error, 'Timeout')) this.#stuck.add(op);
       throw error;

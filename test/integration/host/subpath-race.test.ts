@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { errorKind } from '../../../src/base/errors.ts';
-import { fileWork } from '../../../src/kubelet/adapters/linux-file-work.ts';
+import { FileWork } from '../../../src/kubelet/adapters/linux-file-work.ts';
 import { LinuxMounts } from '../../../src/kubelet/adapters/linux-mounts.ts';
 import type { BindBeneathResult } from '../../../src/kubelet/ports/mounts.ts';
 
@@ -88,7 +88,9 @@ describe('a volume whose directories become links and directories again, without
 });
 
 describe('on file systems that may hang', () => {
-  const guarded = new LinuxMounts({ remoteMount: async () => '/nfs' });
+  const guarded = new LinuxMounts({ walk: async (path) => ({ real: path, remote: '/nfs' }) });
+
+  const work = new FileWork(1);
 
   test('a process of its own opens and mounts, with the same answers', async () => {
     const own = join(folder, 'own');
@@ -104,7 +106,13 @@ describe('on file systems that may hang', () => {
   test('one that falls silent is given up and killed', async () => {
     let exited = (): void => undefined;
     const gone = new Promise<void>((resolve) => (exited = resolve));
-    await assert.rejects(fileWork({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1, onExit: exited }), (error) => errorKind(error) === 'Timeout');
+    await assert.rejects(work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1, onExit: exited }), (error) => errorKind(error) === 'Timeout');
     await gone;
+  });
+
+  test('one that hangs holds no place; with the places taken others wait for their turn', async () => {
+    await assert.rejects(work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1 }), (error) => errorKind(error) === 'Timeout');
+    const answers = await Promise.all([1, 2, 3].map(() => work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 20_000 })));
+    assert.deepEqual(answers, [{ op: 'removeTree' }, { op: 'removeTree' }, { op: 'removeTree' }]);
   });
 });
