@@ -56,7 +56,11 @@ async function startKubelet(parts: Startable): Promise<void> {
   });
   // What waits for a driver goes on when it comes, as if its object had changed.
   csi.drivers.onChange((name, isRegistered) => {
-    if (isRegistered) volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name });
+    if (!isRegistered) return;
+    volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name });
+    volumes.undoAgain();
+    loop.post({ kind: 'sync', uids: [...parts.workers.known()].filter(([, { phase }]) => phase === 'terminated').map(([uid]) => uid) });
+    loop.post({ kind: 'housekeeping' });
   });
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
   csi.plugins.start();

@@ -31,6 +31,11 @@ export class OrphanFolders {
     return left;
   }
 
+  /** The next pass tries all of them. */
+  hurry(): void {
+    for (const retry of this.#retry.values()) retry.notBeforeMs = 0;
+  }
+
   async #removeOne(uid: PodUid): Promise<void> {
     const { clock, tearDown } = this.#options;
     const before = this.#retry.get(uid);

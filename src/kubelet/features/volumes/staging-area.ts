@@ -75,6 +75,11 @@ export class StagingArea {
     for (const [key, stage] of this.#stages) if (stage.users.size === 0 && stage.timer === undefined && stage.failures === 0) this.#unstage(key, stage);
   }
 
+  /** Nothing that is to be unstaged waits for its back-off any more. */
+  hurry(): void {
+    for (const [key, stage] of this.#stages) if (stage.timer !== undefined) this.#unstage(key, stage);
+  }
+
   stop(): void {
     this.#stopped = true;
     for (const { timer } of this.#stages.values()) timer?.cancel();

@@ -125,6 +125,31 @@ test('a pod that vanished while no agent ran is taken down from its folder, and 
   assert.deepEqual([calls, disk.size, await world.files.list(`${ROOT}/pods`)], [['tearDown u1', 'unstage'], 0, []]);
 });
 
+test('who comes back may let go at once: neither storage nor folders of vanished pods wait for their back-off', async () => {
+  const { plugin, calls, disk, faults } = stagedPlugin();
+  const before = volumeWorld({ plugins: [plugin] });
+  await before.manager.ensure(testPod('u1', [shared]));
+  await makeFolders(before, 'u1');
+  const away = (): Promise<void> => Promise.reject(new Error('the driver is away'));
+  Object.assign(faults, { tearDown: away, unstage: away });
+  const manager = before.restart();
+  await manager.reconstruct();
+  await manager.cleanupOrphans(new Set());
+  delete faults.tearDown;
+  await manager.cleanupOrphans(new Set());
+  assert.equal(calls.includes('tearDown u1'), false);
+  manager.undoAgain();
+  await manager.cleanupOrphans(new Set());
+  await before.clock.settle();
+  assert.deepEqual([calls.includes('tearDown u1'), disk.size], [true, 1]);
+  delete faults.unstage;
+  await before.clock.settle();
+  assert.equal(disk.size, 1);
+  manager.undoAgain();
+  await before.clock.settle();
+  assert.equal(disk.size, 0);
+});
+
 test('staged storage without any folder of a pod is found and undone', async () => {
   const { plugin, calls, disk } = stagedPlugin();
   disk.add('test/staged^1');

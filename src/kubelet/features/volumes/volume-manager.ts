@@ -164,6 +164,12 @@ export class VolumeManager {
     return left;
   }
 
+  /** Who kept volumes from being undone may be back (a driver registered): the next tries do not wait for their time. */
+  undoAgain(): void {
+    this.#orphans.hurry();
+    this.#options.staging.hurry();
+  }
+
   /** Leaves the node as it is: pods live on. Cancels what waits; attempts under way end by themselves. */
   stop(): void {
     for (const entry of this.#pods.values()) this.#release(entry);
