@@ -46,6 +46,7 @@ export function composeAdmission(context: FeatureContext & { actors: Actors; gra
     granted,
     onAdmitted: (pod) => grants?.onAdmitted(pod),
     record: records.admitted,
+    saved: () => records.saveAdmitted(),
     stop: (uid) => workers().kill(uid, { cause: 'evicted' }),
     hasStopped: (uid) => hasStopped(workers(), uid),
     onChange: (uid) => {
@@ -68,6 +69,7 @@ function chainOptions({ settings, world }: FeatureContext): ChainOptions {
     },
     // The connection to an API server is not there yet.
     standalone: true,
+    podLevelResources: settings.config.gates.enabled('PodLevelResources'),
     taintComparisons: settings.config.gates.enabled('TaintTolerationComparisonOperators'),
   };
 }

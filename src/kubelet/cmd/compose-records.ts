@@ -1,5 +1,5 @@
 import { errorMessage } from '../../base/errors.ts';
-import { AdmittedRecord } from '../features/admission/admitted-record.ts';
+import { AdmittedRecord, type AdmittedPods } from '../features/admission/admitted-record.ts';
 import { ResourceCheckpoint } from '../features/allocation/resource-checkpoint.ts';
 import { StateFile } from '../features/state/state-file.ts';
 import { Timeline } from '../features/explain/timeline.ts';
@@ -23,6 +23,8 @@ export interface Records {
   statuses: StatusManager;
   /** Pods that were admitted, so that none is judged twice. */
   admitted: AdmittedRecord;
+  /** Resolves when that is on disk, or cannot be brought there now. */
+  saveAdmitted: () => Promise<void>;
   /** Resources that pods were granted, and those that were brought about, in upstream's files. */
   allocated: ResourceCheckpoint;
   actuated: ResourceCheckpoint;
@@ -38,6 +40,7 @@ const isStatuses = (value: unknown): value is Record<string, PodStatus> => isObj
 const isTimeline = (value: unknown): value is Record<string, TimelineEntry[]> => isObject(value) && Object.values(value).every(Array.isArray);
 
 const isUids = (value: unknown): value is string[] => Array.isArray(value) && value.every((uid) => typeof uid === 'string');
+const isAdmitted = (value: unknown): value is AdmittedPods => isObject(value) && isUids(value['admitted']) && isUids(value['preempted']);
 
 /** Reads what an earlier run left; a file that is missing or corrupt is replaced by nothing, loudly. */
 export async function openRecords(rootDir: string, world: World): Promise<Records> {
@@ -46,11 +49,15 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   // A disk that refuses must not keep the agent from its pods: it goes on without memory, and says so at each file.
   await files.makeDirectory(folder, 0o700).catch((error: unknown) => log.error('the folder of the agent\'s state cannot be made; a restart would forget recent state', { folder, error: errorMessage(error) }));
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), load('probes', isObject), load('admitted', isUids)]);
+  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), load('probes', isObject), load('admitted', isAdmitted)]);
   const open: StateFile<unknown>[] = [];
-  const keep = (name: keyof typeof PACE, snapshot: () => unknown): ((change?: { urgent: boolean }) => void) => {
+  const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
     const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
     open.push(file);
+    return file;
+  };
+  const keep = (name: keyof typeof PACE, snapshot: () => unknown): ((change?: { urgent: boolean }) => void) => {
+    const file = openFile(name, snapshot);
     return (change) => file.changed(change);
   };
   const timeline = new Timeline(clock, savedTimeline);
@@ -60,14 +67,19 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const saveStatuses = keep('statuses', () => statuses.snapshot());
   statuses.onChange(() => saveStatuses());
   const admitted = new AdmittedRecord(savedAdmitted);
-  const saveAdmitted = keep('admitted', () => admitted.snapshot());
-  admitted.onChange(() => saveAdmitted());
+  const admittedFile = openFile('admitted', () => admitted.snapshot());
+  admitted.onChange(() => admittedFile.changed());
   const checkpoint = (name: string): Promise<ResourceCheckpoint> => ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
   const [allocated, actuated] = await Promise.all([checkpoint('allocated_pods_state'), checkpoint('actuated_pods_state')]);
   return {
     timeline,
     statuses,
     admitted,
+    saveAdmitted: async () => {
+      await admittedFile.flush();
+      // What the disk would not take is tried again; what it has is not written twice.
+      admittedFile.changed();
+    },
     probes: savedProbes,
     keepProbes: (snapshot) => keep('probes', snapshot),
     allocated,

@@ -19,7 +19,7 @@ const affinity = (...nodeSelectorTerms: object[]): Changes => ({ 'spec.affinity'
 const port = (hostPort: number, more: object = {}): Changes => ({ 'spec.containers[0].ports': [{ containerPort: 80, hostPort, ...more }] });
 
 function judge(subject: ReturnType<typeof pod>, others: readonly ReturnType<typeof pod>[] = [], options: Partial<ChainOptions> & { on?: Node } = {}): string {
-  const verdict = judgeAdmission({ pod: subject, node: options.on ?? node, others }, { checks: {}, standalone: false, taintComparisons: false, ...options });
+  const verdict = judgeAdmission({ pod: subject, node: options.on ?? node, others }, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false, ...options });
   if (verdict.kind === 'reject') return `${verdict.reason}: ${verdict.message}`;
   return verdict.kind === 'admit' ? 'admit' : `preempt ${verdict.victims.map((victim) => victim.metadata.uid).join(' ')}`;
 }
@@ -81,12 +81,18 @@ describe('whether the node takes a pod', () => {
   it('asks in the order of upstream', () => {
     const seen: string[] = [];
     const check = (name: string) => () => (seen.push(name), undefined);
-    const checks = { eviction: check('eviction'), sysctls: check('sysctls'), allocate: check('allocate'), appArmor: check('appArmor'), podFeatures: check('podFeatures'), nodeShutdown: check('nodeShutdown') };
+    const checks = { eviction: check('eviction'), sysctls: check('sysctls'), allocate: check('allocate'), appArmor: check('appArmor'), nodeShutdown: check('nodeShutdown') };
     assert.equal(judge(pod(), [], { checks }), 'admit');
-    assert.deepEqual(seen, ['eviction', 'sysctls', 'allocate', 'appArmor', 'podFeatures', 'nodeShutdown']);
+    assert.deepEqual(seen, ['eviction', 'sysctls', 'allocate', 'appArmor', 'nodeShutdown']);
     const refuse = { eviction: () => ({ reason: 'Evicted', message: 'm' }), sysctls: () => ({ reason: 'SysctlForbidden', message: 'm' }) };
     assert.equal(judge(pod({ 'spec.nodeSelector': { a: 'b' } }), [], { checks: refuse }), 'Evicted: m');
     assert.equal(judge(pod({ 'spec.nodeSelector': { a: 'b' } }), [], { checks: { appArmor: refuse.sysctls } }), AFFINITY);
+  });
+
+  it('takes no resources for a pod as a whole where that gate is off', () => {
+    const subject = pod({ 'spec.resources': { requests: { cpu: '1' } } });
+    assert.equal(judge(subject, [], { podLevelResources: false }), 'PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled');
+    assert.equal(judge(pod(requests({ cpu: '1' })), [], { podLevelResources: false }), 'admit');
   });
 
   it('compares numbers in tolerations only when that gate is on', () => {

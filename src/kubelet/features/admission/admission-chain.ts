@@ -2,7 +2,7 @@ import { isCriticalPod } from '../../../api/pod.ts';
 import { podReasons } from '../../../api/reasons.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
-import { checkDeclaredFeatures, checkOsField, checkOsLabel, checkSupplementalGroupsPolicy, computePredicates, rejectionOf } from './predicates.ts';
+import { checkDeclaredFeatures, checkNoPodLevelResources, checkOsField, checkOsLabel, checkSupplementalGroupsPolicy, computePredicates, rejectionOf } from './predicates.ts';
 import { givenPriority, needsText, selectVictims, standalonePriority } from './preemption.ts';
 
 /** Checks of other features, each at its place in upstream's order. One that is absent has nothing against any pod. */
@@ -13,7 +13,6 @@ export interface OtherChecks {
   /** CPU, memory, topology and device managers. */
   allocate?: AdmissionCheck;
   appArmor?: AdmissionCheck;
-  podFeatures?: AdmissionCheck;
   nodeShutdown?: AdmissionCheck;
 }
 
@@ -21,6 +20,8 @@ export interface ChainOptions {
   checks: OtherChecks;
   /** No API server: every pod is static, so "critical" tells nothing, and priorities come from the manifests alone. */
   standalone: boolean;
+  /** Gate PodLevelResources. */
+  podLevelResources: boolean;
   /** Gate TaintTolerationComparisonOperators. */
   taintComparisons: boolean;
 }
@@ -38,7 +39,8 @@ export function judgeAdmission(question: AdmissionQuestion, options: ChainOption
   if (before !== undefined) return { kind: 'reject', ...before };
   const room = judgeRoom(question, options);
   if (room.kind === 'reject') return room;
-  const after = firstRejection(question, [checks.appArmor, checks.podFeatures, checkDeclaredFeatures, checks.nodeShutdown]);
+  const podFeatures = options.podLevelResources ? undefined : checkNoPodLevelResources;
+  const after = firstRejection(question, [checks.appArmor, podFeatures, checkDeclaredFeatures, checks.nodeShutdown]);
   return after === undefined ? room : { kind: 'reject', ...after };
 }
 

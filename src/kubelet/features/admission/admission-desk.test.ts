@@ -8,6 +8,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { podUid } from '../../model/ids.ts';
 import { judgeAdmission } from './admission-chain.ts';
 import { AdmissionDesk } from './admission-desk.ts';
+import { AdmittedRecord } from './admitted-record.ts';
 import type { AdmissionAnswer, AdmissionStep } from './admission-step.ts';
 import type { Standing } from './standing.ts';
 
@@ -18,17 +19,18 @@ function harness(steps: readonly AdmissionStep[] = []) {
   const clock = new FakeClock();
   const pods = new Map<string, Pod>();
   const log: string[] = [];
-  const world = { ran: new Set<string>(), ended: new Set<string>(), running: new Set<string>(), node };
-  const admitted = new Set<string>();
+  const world = { saved: Promise.resolve(), ran: new Set<string>(), ended: new Set<string>(), running: new Set<string>(), node };
+  const record = new AdmittedRecord();
   const desk = new AdmissionDesk({
-    judge: (question) => judgeAdmission(question, { checks: {}, standalone: false, taintComparisons: false }),
+    judge: (question) => judgeAdmission(question, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false }),
     steps,
     node: () => world.node,
     livePods: () => [...pods.values()],
     pod: (uid) => pods.get(uid),
     hasRun: ({ metadata }) => world.ran.has(metadata.uid),
     hasEnded: ({ metadata }) => world.ended.has(metadata.uid),
-    record: { has: (uid) => admitted.has(uid), add: (uid) => void admitted.add(uid), forget: (uid) => void admitted.delete(uid), forgetUnknown: () => undefined },
+    record,
+    saved: () => world.saved,
     granted: (pod) => pod,
     onAdmitted: () => undefined,
     stop: (uid) => void log.push(`stop ${uid}`),
@@ -48,17 +50,17 @@ function harness(steps: readonly AdmissionStep[] = []) {
     desk.forget(podUid(uid));
   };
   const kind = (uid: string): string | undefined => desk.standing(podUid(uid))?.kind;
-  return { clock, desk, pods, log, world, admitted, add, remove, kind };
+  return { clock, desk, pods, log, world, record, add, remove, kind };
 }
 
 const FULL = "Node didn't have enough resource: cpu, requested: 1500, used: 1500, capacity: 2000";
 
 describe('the admission desk', () => {
   it('admits what fits, remembers it, and turns away what does not, with an event', () => {
-    const { add, admitted, log } = harness();
+    const { add, record, log } = harness();
     assert.deepEqual(add('a', ask('1500m')), { kind: 'admitted' });
     assert.deepEqual(add('b', ask('1500m')), { kind: 'rejected', reason: 'OutOfcpu', message: FULL });
-    assert.deepEqual([[...admitted], log], [['a'], [`b: Warning OutOfcpu ${FULL}`]]);
+    assert.deepEqual([record.snapshot().admitted, log], [['a'], [`b: Warning OutOfcpu ${FULL}`]]);
   });
 
   it('tells the status of a pod it turned away, and nothing of one it admitted', () => {
@@ -80,12 +82,12 @@ describe('the admission desk', () => {
   });
 
   it('never judges a pod that ran here, that was admitted by an earlier agent, or that is over', () => {
-    const { add, world, admitted, log } = harness();
+    const { add, world, record, log } = harness();
     world.node = { ...node, metadata: { ...node.metadata, labels: {} } };
     const misfit = { 'spec.nodeSelector': { zone: 'gone' } };
     world.ran.add('ran');
     world.ended.add('ended');
-    admitted.add('recorded');
+    record.add(podUid('recorded'));
     assert.deepEqual(['ran', 'ended', 'recorded', 'new'].map((uid) => add(uid, misfit).kind), ['admitted', 'admitted', 'admitted', 'rejected']);
     assert.equal(log.length, 1);
   });
@@ -122,8 +124,8 @@ describe('the admission desk', () => {
 describe('making room', () => {
   const critical = { 'spec.priority': 2_000_000_000 };
 
-  it('stops the victims, says why, and admits the pod when nothing of them runs any more', () => {
-    const { add, desk, log, world, kind, admitted } = harness();
+  it('stops the victims, says why, and admits the pod when nothing of them runs any more', async () => {
+    const { add, desk, log, world, kind, record, clock } = harness();
     add('low', ask('1500m'));
     world.running.add('low');
     const held = add('high', ask('1500m', critical));
@@ -134,9 +136,35 @@ describe('making room', () => {
       kind: 'preempted', reason: 'Preempting', message: 'Preempted in order to admit critical pod',
       condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
     });
+    await clock.advance(0);
     world.running.delete('low');
     desk.podStopped(podUid('low'));
-    assert.deepEqual([kind('high'), [...admitted], log.at(-1)], ['admitted', ['high'], 'changed high']);
+    assert.deepEqual([kind('high'), record.snapshot(), log.at(-1)], ['admitted', { admitted: ['high'], preempted: ['low'] }, 'changed high']);
+  });
+
+  it('gives the room to nobody before it is on disk whose it was: a later agent would bring the victim back', async () => {
+    const { add, desk, world, kind, clock } = harness();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.saved = promise;
+    add('low', ask('1500m'));
+    add('high', ask('1500m', critical));
+    desk.podStopped(podUid('low'));
+    await clock.advance(5000);
+    assert.equal(kind('high'), 'held');
+    resolve();
+    await clock.advance(0);
+    assert.equal(kind('high'), 'admitted');
+  });
+
+  it('is remembered of a victim by the next agent, whatever is left of it in the runtime', () => {
+    const { add, desk, world, record } = harness();
+    record.preempt(podUid('low'));
+    world.ran.add('low');
+    assert.equal(add('low', ask('1500m')).kind, 'admitted');
+    assert.equal(desk.verdictOn(podUid('low'))?.reason, 'Preempting');
+    assert.equal(add('high', ask('1500m')).kind, 'admitted');
+    desk.forget(podUid('low'));
+    assert.equal(desk.verdictOn(podUid('low')), undefined);
   });
 
   it('lets nobody else have the room that is being made', () => {

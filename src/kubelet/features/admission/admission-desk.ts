@@ -8,6 +8,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { AdmissionQuestion, Rejection } from './admission-check.ts';
+import type { AdmittedRecord } from './admitted-record.ts';
 import type { ChainVerdict } from './admission-chain.ts';
 import type { AdmissionStep } from './admission-step.ts';
 import { askSteps, type Hold } from './ask-steps.ts';
@@ -27,7 +28,9 @@ export interface AdmissionDeskParts {
   /** The pod is over, as its source or an earlier run of the agent has said. */
   hasEnded: (pod: Pod) => boolean;
   /** What is remembered across restarts of the agent: pods that were admitted and may not have begun to run yet. */
-  record: { has(uid: PodUid): boolean; add(uid: PodUid): void; forget(uid: PodUid): void; forgetUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void };
+  record: Pick<AdmittedRecord, 'has' | 'isPreempted' | 'add' | 'preempt' | 'forget'>;
+  /** Resolves when the record is on disk, or cannot be brought there now. */
+  saved: () => Promise<void>;
   /** The pod with the resources it was granted; another one than is given only where its source wants others by now. */
   granted: (pod: Pod) => Pod;
   /** The pod has its place from now on, or had it before this agent came. */
@@ -47,9 +50,14 @@ type Case =
   | { kind: 'admitted' }
   | ({ kind: 'rejected' } & Rejection)
   | { kind: 'asking'; sinceMs: number; hold: Hold; abort: AbortController; wakes: Set<() => void> }
-  | { kind: 'making-room'; sinceMs: number; victims: ReadonlySet<PodUid>; patience: Timer };
+  | { kind: 'making-room'; sinceMs: number; victims: ReadonlySet<PodUid>; patience: Timer; isSaved: boolean };
 
-const PREEMPTED = 'Preempted in order to admit critical pod';
+const PREEMPTED: PodVerdict = {
+  kind: 'preempted',
+  reason: podReasons.preempting,
+  message: 'Preempted in order to admit critical pod',
+  condition: { type: 'DisruptionTarget', status: 'True', reason: podConditionReasons.terminationByKubelet, message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
+};
 /** How long a victim may take is a matter of its grace (upstream: pod_workers.go killPodNow). */
 const MINIMUM_PATIENCE_MS = 10_000;
 const GRACE_STRETCH = 1.5;
@@ -59,12 +67,12 @@ const GRACE_STRETCH = 1.5;
  * 1. Each pod is judged once. One that was admitted, or ran here, is never judged again, whatever becomes of the agent or of the node's labels.
  * 2. Nothing here waits: a pod that cannot be decided at once is held, and `onChange` tells when that is over.
  * 3. A held pod takes no resources, and is judged again when it is let go. One for which room is being made has its place already.
- * 4. One pod's step, however long it hangs, holds up no other pod.
+ * 4. Who was stopped to make room stays so, also for a later agent: that is on disk before anybody gets the room.
+ * 5. One pod's step, however long it hangs, holds up no other pod.
  */
 export class AdmissionDesk {
   readonly #parts: AdmissionDeskParts;
   readonly #cases = new Map<PodUid, Case>();
-  readonly #preempted = new Map<PodUid, PodVerdict>();
 
   constructor(parts: AdmissionDeskParts) {
     this.#parts = parts;
@@ -103,7 +111,7 @@ export class AdmissionDesk {
     const standing = this.standing(uid);
     if (standing?.kind === 'rejected') return { kind: 'rejected', reason: standing.reason, message: rejectionMessage(standing.message) };
     if (standing?.kind === 'held') return { kind: 'held', reason: podReasons.admissionHeld, message: `held by ${standing.by}: ${standing.why}` };
-    return this.#preempted.get(uid);
+    return this.#parts.record.isPreempted(uid) ? PREEMPTED : undefined;
   }
 
   /** The pods that have a place on the node, each with the resources it was granted (upstream: GetActivePods). */
@@ -111,7 +119,7 @@ export class AdmissionDesk {
     return this.#parts.livePods().filter(({ metadata }) => {
       const uid = podUid(metadata.uid);
       const kind = this.#cases.get(uid)?.kind;
-      return (kind === 'admitted' || kind === 'making-room') && !this.#preempted.has(uid);
+      return (kind === 'admitted' || kind === 'making-room') && !this.#parts.record.isPreempted(uid);
     });
   }
 
@@ -147,7 +155,6 @@ export class AdmissionDesk {
   forget(uid: PodUid): void {
     this.withdraw(uid);
     this.#cases.delete(uid);
-    this.#preempted.delete(uid);
     this.#parts.record.forget(uid);
     this.podStopped(uid);
   }
@@ -161,9 +168,10 @@ export class AdmissionDesk {
     const { record, hasRun, hasEnded } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     if (this.#cases.has(uid)) return true;
-    if (!record.has(uid) && !hasRun(pod) && !hasEnded(pod)) return false;
+    const isOver = record.isPreempted(uid) || hasEnded(pod);
+    if (!record.has(uid) && !isOver && !hasRun(pod)) return false;
     this.#cases.set(uid, { kind: 'admitted' });
-    if (!hasEnded(pod)) this.#parts.onAdmitted(pod);
+    if (!isOver) this.#parts.onAdmitted(pod);
     return true;
   }
 
@@ -237,25 +245,26 @@ export class AdmissionDesk {
   }
 
   #makeRoom(uid: PodUid, victims: readonly Pod[]): void {
-    const { clock, recorder, record, stop, log } = this.#parts;
+    const { clock, recorder, record, saved, stop, log } = this.#parts;
     const patienceMs = Math.max(...victims.map((victim) => Math.max(MINIMUM_PATIENCE_MS, GRACE_STRETCH * terminationGraceSeconds(victim) * 1000)));
     const uids = new Set(victims.map((victim) => podUid(victim.metadata.uid)));
-    const own: Case & { kind: 'making-room' } = { kind: 'making-room', sinceMs: clock.nowMs(), victims: uids, patience: clock.setTimer(patienceMs, () => this.#lostPatience(uid, own)) };
+    const own: Case & { kind: 'making-room' } = { kind: 'making-room', sinceMs: clock.nowMs(), victims: uids, isSaved: false, patience: clock.setTimer(patienceMs, () => this.#lostPatience(uid, own)) };
     this.#cases.set(uid, own);
     for (const victim of victims) {
       const victimUid = podUid(victim.metadata.uid);
       log.info('Preempting pod to free up resources', { pod: podKey(victim), podUid: victimUid, requestingPod: this.#nameOf(uid) });
-      recorder.event(victim, 'Warning', containerEvents.preempting, PREEMPTED);
-      const condition = { type: 'DisruptionTarget', status: 'True', reason: podConditionReasons.terminationByKubelet, message: 'Pod was preempted by Kubelet to accommodate a critical pod.' } as const;
-      this.#preempted.set(victimUid, { kind: 'preempted', reason: podReasons.preempting, message: PREEMPTED, condition });
-      record.forget(victimUid);
+      recorder.event(victim, 'Warning', containerEvents.preempting, PREEMPTED.message);
+      record.preempt(victimUid);
       stop(victimUid);
     }
-    this.#roomMade(uid, own);
+    void saved().then(() => {
+      own.isSaved = true;
+      if (this.#cases.get(uid) === own) this.#roomMade(uid, own);
+    });
   }
 
   #roomMade(uid: PodUid, own: Case & { kind: 'making-room' }): void {
-    if (![...own.victims].every((victim) => this.#parts.hasStopped(victim))) return;
+    if (!own.isSaved || ![...own.victims].every((victim) => this.#parts.hasStopped(victim))) return;
     own.patience.cancel();
     const pod = this.#parts.pod(uid);
     if (pod === undefined) return void this.#cases.delete(uid);

@@ -2,6 +2,7 @@ import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isRestartableInit, isStaticPod } from '../../../api/pod.ts';
+import { isPodLevelResource } from '../../../api/resources.ts';
 import { outOfReason, podReasons } from '../../../api/reasons.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
 import { hasPortConflict } from './host-ports.ts';
@@ -49,6 +50,13 @@ export const checkOsField: AdmissionCheck = ({ pod }) => {
 export const checkSupplementalGroupsPolicy: AdmissionCheck = ({ pod, node }) => {
   if (pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict' || node.status?.features?.supplementalGroupsPolicy === true) return undefined;
   return { reason: podReasons.supplementalGroupsPolicyNotSupported, message: 'SupplementalGroupsPolicy=Strict is not supported in this node' };
+};
+
+/** Where that gate is off (upstream: lifecycle/features_linux.go). */
+export const checkNoPodLevelResources: AdmissionCheck = ({ pod }) => {
+  const { requests = {}, limits = {} } = pod.spec.resources ?? {};
+  if (![...Object.keys(requests), ...Object.keys(limits)].some(isPodLevelResource)) return undefined;
+  return { reason: podReasons.podLevelResourcesNotSupported, message: 'PodLevelResources feature gate is disabled' };
 };
 
 /** A pod that needs what this node does not say it has (upstream: declaredFeaturesAdmitHandler, component-helpers/nodedeclaredfeatures). */
