@@ -217,3 +217,32 @@ describe('the group of the pod', SIDE_BY_SIDE, () => {
     assert.deepEqual([statSync(host).gid, statSync(host).mode & 0o7777], [0, 0o755]);
   });
 });
+
+// Last, as it stops the agent.
+describe('parts of volumes and an agent that is away', () => {
+  const volumes = [{ name: 'v', emptyDir: {} }];
+  const parts = [{ name: 'v', mountPath: '/part', subPath: 'dir' }, { name: 'v', mountPath: '/one', subPath: 'dir/f' }, { name: 'v', mountPath: '/v' }];
+  const init = container('make', { command: shell('mkdir -p /v/dir; echo kept > /v/dir/f'), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+
+  test('they are found again, replaced when their folder was removed, and go with a pod that was removed meanwhile', async () => {
+    const { agent } = ground;
+    const crashing = container('main', { command: shell('cat /part/f /one; until [ -e /v/go ]; do sleep 0.05; done; rm /v/go'), volumeMounts: parts });
+    const side = container('side', { volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+    agent.writeManifest('stays', pod('stays', { volumes, initContainers: [init], containers: [crashing, side] }));
+    agent.writeManifest('goes', pod('goes', { volumes, initContainers: [init], containers: [container('main', { volumeMounts: parts })] }));
+    await Promise.all([agent.ready('stays'), agent.ready('goes')]);
+    const before = { stays: subPathMounts('stays'), goes: agent.pod('goes').metadata.uid };
+    await agent.kill9();
+    agent.removeManifest('goes');
+    await agent.start();
+    await agent.ready('stays');
+    assert.deepEqual(subPathMounts('stays'), before.stays);
+    assert.ok(await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', before.goes)), 20_000, 20), 'the folder of the removed pod is left');
+    assert.deepEqual(mountsBelow(join(agent.rootDir, 'pods', before.goes)), []);
+    // What the mounts show is gone from the volume: they are of no use to the next start.
+    await agent.inside('stays', 'rm -r /v/dir; mkdir /v/dir; echo new > /v/dir/f; touch /v/go', 'side');
+    await agent.waitFor('stays', 'restarted', (now) => containerOf(now).restartCount === 1 && containerOf(now).state?.running !== undefined);
+    assert.ok(await waitUntil(() => agent.output('stays') === 'new\nnew', 5000, 20), agent.output('stays'));
+    assert.equal(subPathMounts('stays').length, 2);
+  });
+});
