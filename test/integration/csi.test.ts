@@ -187,6 +187,20 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
     await agent.ready('faulty');
   });
 
+  test('a pod whose driver is away does not end before it is back, and says what it waits for', async () => {
+    const { agent } = ground;
+    const driver = await driverOf('away');
+    agent.writeManifest('away-claim', csiDriver(driver, {}), ...claimed(driver, 'away'));
+    await agent.run(user('away', 'away'));
+    await driver.stop();
+    agent.removeManifest('away');
+    await agent.explained('away', 'the missing driver', (now) => /Unmounter\.TearDownAt failed to get CSI client: driver name away\.csi\.test not found in the list of registered CSI drivers/.test(JSON.stringify(now)));
+    assert.equal(mountsOf('pv-away/mount').length, 1);
+    await driver.start();
+    await agent.gone('away');
+    await driver.asked('NodeUnstageVolume', 'handle-away');
+  });
+
   test('unpublish and unstage are tried until they succeed', async () => {
     const { agent } = ground;
     const driver = await driverOf('clingy');
