@@ -43,10 +43,10 @@ function keepEqualPods(current: FileVersion, content: ManifestContent): FileVers
   return { pods, objects: content.objects };
 }
 
-/** Whether `next` lacks a pod that `current` has: what a manifest cut off in the middle of being written looks like. */
+/** Whether `next` lacks something that `current` has: what a manifest cut off in the middle of being written looks like. */
 export function takesAway(current: FileVersion, next: FileVersion): boolean {
-  const left = new Set(next.pods.map(podFullName));
-  return current.pods.some((pod) => !left.has(podFullName(pod)));
+  const left = new Set([...next.pods.map(podFullName), ...next.objects.map(objectName)]);
+  return current.pods.some((pod) => !left.has(podFullName(pod))) || current.objects.some((entry) => !left.has(objectName(entry)));
 }
 
 export interface Combined extends FileVersion {
