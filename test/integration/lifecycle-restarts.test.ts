@@ -90,6 +90,19 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
     assert.deepEqual(readFileSync(join(folder, 'order'), 'utf8').trim().split('\n'), ['main', 'two', 'one']);
   });
 
+  test('a grace that is shortened while a container is being stopped holds from then on', async () => {
+    const { agent } = ground;
+    const deaf = shell('trap "" TERM; while true; do sleep 1; done');
+    const deleted = (deletionGracePeriodSeconds: number) => ({ uid: '6f1d3c52-0000-4000-8000-000000000003', deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds });
+    const spec = { terminationGracePeriodSeconds: 3600, containers: [container('main', { command: deaf })] };
+    await agent.run(pod('hurried', spec, { uid: deleted(0).uid }));
+    agent.writeManifest('hurried', pod('hurried', spec, deleted(3600)));
+    await agent.explained('hurried', 'being stopped', (explanation) => explanation.timeline.some((entry) => entry.reason === 'Killing'));
+    agent.writeManifest('hurried', pod('hurried', spec, deleted(1)));
+    const ended = await agent.waitFor('hurried', 'killed', (seen) => containerOf(seen).state?.terminated !== undefined, 20_000);
+    assert.equal(containerOf(ended).state?.terminated?.exitCode, 137);
+  });
+
   test("liveness with a grace of its own kills by that, though the pod's is long", async () => {
     const { agent } = ground;
     // Only its first run is deaf to SIGTERM.

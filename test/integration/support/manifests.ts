@@ -4,7 +4,7 @@ import { WEB_IMAGE } from '../../../src/up/images/catalogue.ts';
 export interface PodManifest {
   apiVersion: 'v1';
   kind: 'Pod';
-  metadata: { name: string; namespace?: string; uid?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  metadata: { name: string; namespace?: string; uid?: string; deletionTimestamp?: string; deletionGracePeriodSeconds?: number; labels?: Record<string, string>; annotations?: Record<string, string> };
   spec: Record<string, unknown>;
 }
 

@@ -37,6 +37,12 @@ test('a changed spec, label or annotation is an update that keeps the time it wa
   }
 });
 
+test('an ephemeral container that was added to a pod of the API server is an update of that pod', () => {
+  const debugged = { ...pod('1'), spec: { ...pod('1').spec, ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } };
+  const merge = computeMerge(computeMerge(none, [pod('1')], 'api', nowMs).pods, [debugged], 'api', nowMs);
+  assert.deepEqual([operations(merge), merge.pods.get('1')?.pod.spec.ephemeralContainers?.[0]?.name], [['UPDATE 1'], 'debug']);
+});
+
 test('the agent\'s own annotations never make a difference', () => {
   const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.seen': 'y', 'kubernetes.io/config.source': 'z' } };
   assert.deepEqual(operations(computeMerge(merged(pod('1')).pods, [pod('1', mirror)], 'file', nowMs)), []);

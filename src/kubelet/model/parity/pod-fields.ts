@@ -26,7 +26,8 @@ const scheduler = honoured('read by the scheduler, not by a kubelet');
 const windows = honoured('Windows only; no effect on Linux');
 
 const containerRows: TypeRows = {
-  ...yes('name image command args workingDir ports envFrom env resources restartPolicy restartPolicyRules volumeMounts livenessProbe readinessProbe startupProbe lifecycle'),
+  ...yes('name image command args workingDir ports envFrom env resources restartPolicy volumeMounts livenessProbe readinessProbe startupProbe lifecycle'),
+  restartPolicyRules: honoured('RestartAllContainers that comes again and again waits as a crashing container does; upstream has no back-off there'),
   ...yes('terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty'),
   resizePolicy: whole(honoured('a manifest changes a running pod only if it names metadata.uid; without, changed content is another pod, as upstream has it')),
   volumeDevices: whole(honoured('of PersistentVolumes of mode Block; upstream also holds the device by a loop device, this agent does not')),
@@ -101,6 +102,8 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   ConfigMapEnvSource: yes('name optional'),
   SecretEnvSource: yes('name optional'),
   EnvVar: yes('name value valueFrom'),
+  FileKeySelector: yes('volumeName path key optional'),
+  CSIVolumeSource: yes('driver fsType nodePublishSecretRef readOnly volumeAttributes'),
   EnvVarSource: { ...yes('fieldRef resourceFieldRef configMapKeyRef secretKeyRef'), fileKeyRef: honoured('a file of at most 1 MiB; links in it lead nowhere out of the volume') },
   ObjectFieldSelector: yes('apiVersion fieldPath'),
   ResourceFieldSelector: yes('containerName resource divisor'),
@@ -118,7 +121,8 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     recursiveReadOnly: honoured('the status says Enabled once the container is there; upstream says it before'),
   },
   Probe: {
-    ...yes('exec httpGet tcpSocket grpc initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds'),
+    grpc: honoured('a refused connection fails at once, where upstream goes on trying to the end of the timeout'),
+    ...yes('exec httpGet tcpSocket initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds'),
   },
   ExecAction: yes('command'),
   HTTPGetAction: yes('path port host scheme httpHeaders'),
