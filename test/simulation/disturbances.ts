@@ -1,7 +1,7 @@
 import type { ErrorKind } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { FakeOp } from '../../src/kubelet/ports/testing/fake-runtime-script.ts';
-import { between, chance, objectsManifest, pick, randomPod, type ManifestFolder } from './manifests.ts';
+import { between, chance, objectsManifest, pick, randomPod, resized, type ManifestFolder } from './manifests.ts';
 import type { DeathPoint } from './mortal.ts';
 import type { Referee } from './referee.ts';
 import { paths, type SimulatedNode } from './world.ts';
@@ -52,6 +52,16 @@ const changePod: Disturbance = async ({ manifests, random }) => {
   const file = pick(random, files);
   await manifests.write(file, JSON.stringify(randomPod(random, file.replace('.yaml', ''))), chance(random, 0.3) ? 'in place' : 'atomic');
   return `change ${file}`;
+};
+
+/** Other resources for a pod that stays the same. */
+const resizePod: Disturbance = async ({ manifests, random }) => {
+  const files = podFiles(manifests).filter((file) => manifests.text(file)?.includes('"uid":"sized-') === true);
+  if (files.length === 0) return undefined;
+  const file = pick(random, files);
+  const pod = JSON.parse(manifests.text(file) ?? '{}') as Parameters<typeof resized>[0];
+  await manifests.write(file, JSON.stringify(resized(pod, between(random, 0, 1000))));
+  return `resize ${file}`;
 };
 
 const removePod: Disturbance = async ({ manifests, random }) => {
@@ -304,6 +314,7 @@ export const disturbances: readonly (readonly [number, string, Disturbance])[] =
   [12, 'manifests', addPod],
   [8, 'manifests', changePod],
   [5, 'manifests', removePod],
+  [8, 'resizes', resizePod],
   [3, 'manifests', damagePod],
   [4, 'manifests', changeObjects],
   [12, 'containers', killContainer],

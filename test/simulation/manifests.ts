@@ -101,8 +101,28 @@ function hasOwnUsers(name: string): boolean {
   return [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5 === 0;
 }
 
+/** Gives some pods resources, and a uid that stays while only those change. By content, not by chance. */
+function sized(pod: Json & { metadata: Json; spec: Json & { containers: Json[] } }): Json {
+  const text = JSON.stringify(pod);
+  let hash = 7;
+  for (let index = 0; index < text.length; index++) hash = (hash * 31 + text.charCodeAt(index)) % 1_000_003;
+  if (hash % 3 !== 0) return pod;
+  pod.metadata['uid'] = `sized-${hash}-${text.length}`;
+  return resized(pod, hash);
+}
+
+/** The same pod with other limits: what containers have is CPU and memory by the number. */
+export function resized(pod: Json & { spec: Json & { containers: Json[] } }, number: number): Json {
+  const containers = pod.spec.containers.map((container, index) => ({ ...container, resources: { requests: { cpu: `${1 + (number % 7)}m`, memory: '1Mi' }, limits: { cpu: `${20 + (number % 11) * 10 + index}m`, memory: `${16 + (number % 13) * 4}Mi` } } }));
+  return { ...pod, spec: { ...pod.spec, containers } };
+}
+
 /** A random pod. Its containers' behaviour stands in their arguments. */
 export function randomPod(random: Random, name: string): Json {
+  return sized(plainPod(random, name));
+}
+
+function plainPod(random: Random, name: string): Json & { metadata: Json; spec: Json & { containers: Json[] } } {
   const restartPolicy = pick(random, ['Always', 'Always', 'Always', 'Always', 'OnFailure', 'Never']);
   const hostNetwork = chance(random, 0.1);
   const { volumes, mounts } = volumesOf(random);
@@ -131,6 +151,7 @@ export function randomPod(random: Random, name: string): Json {
 
 interface ManifestFile {
   pods: readonly Pod[];
+  text: string;
   /** Its content now is not what its pods were read from. */
   brokenAtMs: number | undefined;
 }
@@ -155,7 +176,7 @@ export class ManifestFolder {
     if (manner === 'in place') await this.#tolerate(files.writeFile(path, text.slice(0, text.length >> 1), 0o644));
     const done = manner === 'atomic' ? files.writeFileAtomic(path, text, 0o644) : files.writeFile(path, text, 0o644);
     if (!(await this.#tolerate(done))) return false;
-    this.#replace(file, { pods: content.pods, brokenAtMs: undefined });
+    this.#replace(file, { pods: content.pods, text, brokenAtMs: undefined });
     return true;
   }
 
@@ -170,6 +191,11 @@ export class ManifestFolder {
     if (!(await this.#tolerate(this.#node.files.remove(`${paths.manifests}/${file}`)))) return false;
     this.#replace(file, undefined);
     return true;
+  }
+
+  /** The last good content of a file. */
+  text(file: string): string | undefined {
+    return this.#files.get(file)?.text;
   }
 
   get names(): string[] {

@@ -111,6 +111,8 @@ class Scenario {
     let problems = this.#standing.problems();
     while (problems.length > 0 && clock.monotonicMs() - healedMs < CONVERGENCE_LIMIT_MS) {
       await this.#advance(LOOK_MS);
+      // A death that was decided on before may come with the end of a call.
+      if (this.#node.agent === undefined) this.#node.start();
       problems = this.#standing.problems();
     }
     this.#convergedMs = clock.monotonicMs() - healedMs;

@@ -1,5 +1,7 @@
 import type { Pod } from '../../src/api/core/pod.ts';
 import type { Container } from '../../src/api/core/container.ts';
+import { quantityMilliValue, quantityValue } from '../../src/api/quantity.ts';
+import type { LinuxResources } from '../../src/kubelet/ports/runtime.ts';
 import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/restart-policy.ts';
 import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
@@ -48,7 +50,7 @@ export class Standing {
     const running = runtime.containers(pod.metadata.uid).find((candidate) => candidate.config.name === container.name && candidate.state === 'running' && !candidate.dead);
     const newest = running ?? runtime.container(pod.metadata.uid, container.name);
     if (newest === undefined) return `${where} was never made`;
-    if (newest.state === 'running' && !newest.dead) return newest.sandbox.ready ? undefined : `${where} runs in a dead sandbox`;
+    if (newest.state === 'running' && !newest.dead) return newest.sandbox.ready ? sizeProblem(where, container, newest.resources) : `${where} runs in a dead sandbox`;
     if (newest.state === 'exited' && container.restartPolicy !== 'Always' && !restartsAfterExit(pod, container, newest.exitCode)) return undefined;
     return `${where} is ${newest.state}${newest.state === 'exited' ? ` (${newest.exitCode})` : ''}`;
   }
@@ -117,4 +119,12 @@ export class Standing {
       return empty === undefined ? [] : [`${problem}, and a blocker says nothing: ${JSON.stringify(empty)}`];
     });
   }
+}
+
+/** What was asked for last must be what the runtime was told last. */
+function sizeProblem(where: string, { resources }: Container, told: LinuxResources): string | undefined {
+  const { cpu, memory } = resources?.limits ?? {};
+  if (cpu === undefined || memory === undefined) return undefined;
+  const wanted = { cpuQuota: quantityMilliValue(cpu) * 100, memoryLimitBytes: quantityValue(memory) };
+  return told.cpuQuota === wanted.cpuQuota && told.memoryLimitBytes === wanted.memoryLimitBytes ? undefined : `${where} has ${told.memoryLimitBytes} bytes and a quota of ${told.cpuQuota}, not ${wanted.memoryLimitBytes} and ${wanted.cpuQuota}`;
 }

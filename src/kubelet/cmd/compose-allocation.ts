@@ -24,10 +24,8 @@ export function composeAllocation({ settings, world, records, knowledge, links }
     sourcesReady: () => links.sourcesReady(),
     runtime: (uid) => (knowledge.cache.isRead(uid) ? knowledge.cache.get(uid) : undefined),
     toldConditions: (uid) => records.statuses.get(uid)?.conditions ?? knowledge.store.byUid(uid)?.status?.conditions ?? [],
-    onChange: (uid) => links.refreshStatus(uid),
-    onGranted: (uid) => {
-      links.refreshStatus(uid);
-      links.post({ kind: 'sync', uids: [uid] });
-    },
+    // In its own turn: a pod that is just being taken in has no probes yet, and a status now would say that it is not ready.
+    onChange: (uid) => links.post({ kind: 'sync', uids: [uid] }),
+    onGranted: (uid) => links.post({ kind: 'sync', uids: [uid] }),
   });
 }
