@@ -106,6 +106,21 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
     assert.ok(statSync(device).isBlockDevice());
   });
 
+  test('a generic ephemeral volume takes the claim that was written for its pod', async () => {
+    const { agent } = ground;
+    const name = `${podName('scratch')}-data`;
+    const owned = { ...claim(name, { volumeName: 'pv-scratch' }), metadata: { name, namespace: 'default', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: podName('scratch'), uid: 'unknown', controller: true }] } };
+    const volumes = [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } } } } }];
+    agent.writeManifest('scratch', pod('scratch', { volumes, containers: [container('main', { volumeMounts: [{ name: 'data', mountPath: '/v' }] })] }));
+    await complaint('scratch', /persistentvolumeclaims \\"scratch-node-data\\" not found: without an API server nobody makes it from the template/);
+    mkdirSync(join(folder, 'scratch'));
+    agent.writeManifest('scratch-objects', owned, local('scratch', join(folder, 'scratch')));
+    await agent.ready('scratch');
+    await agent.inside('scratch', 'touch /v/here');
+    assert.ok(existsSync(join(folder, 'scratch', 'here')));
+    await agent.remove('scratch');
+  });
+
   test('a volume of another node, one that is not there and one for one pod alone say why they wait', async () => {
     const { agent } = ground;
     const elsewhere = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['other'] }] }] } };
@@ -174,6 +189,15 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     const helper = ['/sbin/mount.nfs', '/usr/sbin/mount.nfs'].some((path) => existsSync(path));
     await complaint('nfs', helper ? /MountVolume.SetUp failed for volume \\"v\\"/ : /mount.nfs is not installed on this node: it is in the package nfs-common/);
     await agent.remove('nfs');
+  });
+
+  test('a ConfigMap of a megabyte, and a pod with a hundred volumes, are nothing special', async () => {
+    const { agent } = ground;
+    const volumes = Array.from({ length: 100 }, (_, index) => ({ name: `v${index}`, ...(index === 0 ? { configMap: { name: 'large' } } : index % 2 === 0 ? { projected: { sources: [{ configMap: { name: 'small' } }] } } : { emptyDir: {} }) }));
+    const main = container('main', { volumeMounts: volumes.map(({ name }) => ({ name, mountPath: `/many/${name}` })) });
+    await agent.run(pod('many', { volumes, containers: [main] }), configMap('large', { data: 'x'.repeat(1_000_000) }), configMap('small', { k: 'v' }));
+    assert.equal(await agent.inside('many', 'wc -c < /many/v0/data; cat /many/v2/k /many/v98/k; touch /many/v99/x && echo " written"'), '1000000\nvv written');
+    await agent.remove('many');
   });
 
   test('an immutable ConfigMap is followed no more, whatever its file says', async () => {
