@@ -161,6 +161,9 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
     assert.deepEqual([seen.spec.overhead, seen.spec.tolerations?.some(({ key }) => key === 'late')], [{ cpu: '100m', memory: '16Mi' }, true]);
     const { items } = await containerd.cri.runtime.listPodSandbox({ filter: { id: '', state: undefined, labelSelector: { 'io.kubernetes.pod.name': podName('classed') } } });
     assert.deepEqual(items.map(({ runtimeHandler }) => runtimeHandler), ['second']);
+    const { info } = await containerd.cri.runtime.podSandboxStatus({ podSandboxId: items[0]?.id ?? '', verbose: true });
+    const { config } = JSON.parse(info['info'] ?? '{}') as { config: { linux: { overhead: unknown } } };
+    assert.deepEqual(config.linux.overhead, { cpu_period: 100000, cpu_quota: 10000, cpu_shares: 102, memory_limit_in_bytes: 16 * 1024 * 1024 });
     assert.match(readFileSync(asked, 'utf8'), new RegExp(`create .*${containerId(seen)}`));
     assert.equal(await ofPod(seen, 'memory', v2 ? 'memory.max' : 'memory.limit_in_bytes'), String(48 * 1024 * 1024));
     assert.equal(await ofPod(seen, 'cpu', v2 ? 'cpu.weight' : 'cpu.shares'), v2 ? '8' : '204');
