@@ -55,10 +55,20 @@ export function computeBlockers(facts: BlockerFacts): Blocker[] {
   const blockers: Blocker[] = [...facts.volumes, ...facts.failures.map((failure) => fromFailure(facts, failure)), ...facts.waits.map((wait) => fromWait(facts, wait)), ...facts.activities];
   if (facts.worker === 'terminating' || facts.worker === 'terminated') return ending(facts, blockers);
   if (facts.retry.lastError !== undefined) blockers.unshift(fromRetry(facts, 'sync the pod'));
-  if (blockers.length > 0) return blockers;
-  const notReady = containersOf(facts).flatMap((status) => unready(facts, status));
+  if (blockers.length > 0) return [...blockers, ...pendingResize(facts)];
+  const notReady = [...containersOf(facts).flatMap((status) => unready(facts, status)), ...pendingResize(facts)];
   if (notReady.length > 0 || facts.busySinceMs === undefined) return notReady;
   return [{ step: 'sync the pod', cause: 'a call to the container runtime or the disk has not come back yet', sinceMs: facts.busySinceMs }];
+}
+
+/** The pod runs with other resources than its source wants by now. */
+function pendingResize(facts: BlockerFacts): Blocker[] {
+  const pending = facts.status?.conditions?.find(({ type, status }) => type === 'PodResizePending' && status === 'True');
+  if (pending === undefined) return [];
+  const cause = pending.reason === 'Infeasible' ? 'it can never have them on this node' : 'the node has no room for them now';
+  const blocker: Blocker = { step: 'give the pod its new resources', cause, sinceMs: Date.parse(pending.lastTransitionTime ?? '') || facts.workerSinceMs };
+  if (pending.message !== undefined) blocker.lastError = pending.message;
+  return [blocker];
 }
 
 function fromFailure(facts: BlockerFacts, failure: Failure): Blocker {

@@ -59,6 +59,13 @@ describe('blockers', () => {
     assert.equal(blocker?.sinceMs, Date.UTC(2026, 0, 1, 1));
   });
 
+  it('name the new resources that a running pod still waits for, or will never have', () => {
+    const status = (reason: string): BlockerFacts['status'] => ({ phase: 'Running', containerStatuses: [{ ...running, ready: true }], conditions: [{ type: 'PodResizePending', status: 'True', reason, message: 'too much', lastTransitionTime: '2026-01-01T00:00:00Z' }] });
+    const sinceMs = Date.parse('2026-01-01T00:00:00Z');
+    assert.deepEqual(computeBlockers(facts({ status: status('Deferred') })), [{ step: 'give the pod its new resources', cause: 'the node has no room for them now', sinceMs, lastError: 'too much' }]);
+    assert.deepEqual(computeBlockers(facts({ status: status('Infeasible') })).map(({ cause }) => cause), ['it can never have them on this node']);
+  });
+
   it('name a pass that does not come back, for a pod of which nothing else is known to be wrong', () => {
     const terminated = { ...running, ready: false, state: { terminated: { exitCode: 1 } } };
     const stuck = { busySinceMs: 7, status: { phase: 'Running' as const, containerStatuses: [terminated] } };
