@@ -319,6 +319,16 @@ describe("an operator's own step", () => {
     assert.deepEqual([signals.length, signals[0]?.aborted, kind('a')], [1, true, undefined]);
   });
 
+  it('is asked about the pod as it is wanted by then', async () => {
+    const names: (string | undefined)[] = [];
+    const step: AdmissionStep = { name: 's', admit: ({ pod }) => (names.push(pod.metadata.labels?.['version']), { kind: 'hold', why: 'x' }) };
+    const { add, clock, pods } = harness([step]);
+    add('a', { 'metadata.labels': { version: '1' } });
+    pods.set('a', buildPod({ 'metadata.uid': 'a', 'metadata.labels': { version: '2' } }));
+    await clock.advance(1000);
+    assert.deepEqual(names, ['1', '2']);
+  });
+
   it('that never tires of an `until` that is always over does not keep the agent busy', async () => {
     const { step, control } = scripted();
     const { add, clock } = harness([step]);

@@ -193,7 +193,7 @@ export class AdmissionDesk {
       own.wakes.add(wake);
       return () => void own.wakes.delete(wake);
     };
-    const asked = askSteps({ steps, request: { pod, node: node(), sinceMs }, clock, log, signal: own.abort.signal, onHold: (hold) => this.#held(uid, own, hold), onWake });
+    const asked = askSteps({ steps, request: () => ({ pod: this.#parts.pod(uid) ?? pod, node: node(), sinceMs }), clock, log, signal: own.abort.signal, onHold: (hold) => this.#held(uid, own, hold), onWake });
     asked.then(
       (rejection) => this.#answered(uid, own, rejection),
       (error: unknown) => log.error('admission steps could not be asked', { podUid: uid, error: errorMessage(error) }),

@@ -15,7 +15,8 @@ export interface Hold {
 
 export interface Asking {
   steps: readonly AdmissionStep[];
-  request: Omit<AdmissionRequest, 'attempt'>;
+  /** Made anew for each asking: the pod may have been changed meanwhile. */
+  request: () => Omit<AdmissionRequest, 'attempt'>;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
@@ -64,12 +65,13 @@ async function askStep(asking: Asking, step: AdmissionStep): Promise<Rejection |
 
 async function askOnce({ request, clock, log, signal }: Asking, { step, attempt, interest }: { step: AdmissionStep; attempt: number; interest: AbortSignal }): Promise<AdmissionAnswer> {
   const limitMs = step.timeoutMs ?? TIMEOUT_MS;
+  const asked = { ...request(), attempt };
   try {
-    return await withDeadline({ clock, limitMs, op: `admission step ${step.name}`, signal }, async () => step.admit({ ...request, attempt }, interest));
+    return await withDeadline({ clock, limitMs, op: `admission step ${step.name}`, signal }, async () => step.admit(asked, interest));
   } catch (error) {
     if (signal.aborted) return { kind: 'admit' };
     const isIgnored = step.onFailure === 'ignore';
-    const { namespace, name } = request.pod.metadata;
+    const { namespace, name } = asked.pod.metadata;
     log.error(isIgnored ? 'an admission step failed and is left out' : 'an admission step failed; its pod waits and it is asked again', { step: step.name, pod: `${namespace}/${name}`, error: errorMessage(error) });
     return isIgnored ? { kind: 'admit' } : { kind: 'hold', why: `the step failed: ${errorMessage(error)}` };
   }

@@ -1,5 +1,5 @@
 import { withDeadline, type Clock } from '../../../base/clock.ts';
-import { errorMessage } from '../../../base/errors.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { AdmissionAnswer, AdmissionRequest, AdmissionStep } from './admission-step.ts';
@@ -31,6 +31,7 @@ export function createHookStep(options: HookFolderOptions): AdmissionStep {
     name: 'admission hooks',
     // Each program has its own deadline; a folder on a dead disk has this one.
     timeoutMs: 24 * 3600 * 1000,
+    onFailure: options.onFailure,
     admit: async (request, signal) => {
       for (const hook of await hooksOf(options)) {
         const answer = await turns.run(signal, () => ask(options, hook, request));
@@ -44,11 +45,15 @@ export function createHookStep(options: HookFolderOptions): AdmissionStep {
 
 async function hooksOf({ folder, files, clock, timeoutMs }: HookFolderOptions): Promise<string[]> {
   const read = async (): Promise<string[]> => {
+    // A folder that is missing, or not mounted yet, must not let everything pass.
+    if ((await files.stat(folder))?.type !== 'directory') throw new KubeletError('NotFound', `${folder} is not there or is no folder`);
     const hooks: string[] = [];
     for (const name of await files.list(folder)) {
       if (name.startsWith('.') || name.endsWith('~')) continue;
       const info = await files.stat(`${folder}/${name}`);
-      if (info?.type === 'file' && (info.mode & OWNER_MAY_RUN) !== 0 && (info.mode & OTHERS_MAY_WRITE) === 0) hooks.push(name);
+      if (info?.type !== 'file' || (info.mode & OWNER_MAY_RUN) === 0) continue;
+      if ((info.mode & OTHERS_MAY_WRITE) !== 0) throw new KubeletError('Invalid', `${folder}/${name} is not run: group or others may write it`);
+      hooks.push(name);
     }
     return hooks;
   };

@@ -68,12 +68,20 @@ describe('admission hooks', () => {
     }
   });
 
-  it('are not run when they are hidden, no programs, or anybody could change them', async () => {
+  it('are not run when they are hidden or no programs', async () => {
     const { ask, install, processes } = await harness();
     for (const name of ['.hidden', 'backup~']) await install(name, () => ({}));
     await install('plain', () => ({}), 0o644);
-    await install('open', () => ({}), 0o777);
     assert.deepEqual([await ask(), processes.runs], [{ kind: 'admit' }, []]);
+  });
+
+  it('let nothing pass when their folder is missing, or when anybody could change one of them', async () => {
+    const { ask, install, processes, files } = await harness();
+    await install('open', () => ({}), 0o777);
+    await assert.rejects(ask(), /\/hooks\/open is not run: group or others may write it/);
+    await files.removeTree('/hooks');
+    await assert.rejects(ask(), /\/hooks is not there or is no folder/);
+    assert.deepEqual(processes.runs, []);
   });
 
   it('may name files whose change ends the hold at once', async () => {

@@ -19,11 +19,13 @@ export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: 
   const maxPods = amountIn(allocatable, 'pods');
   if (others.length + 1 > maxPods) shortages.push({ resource: 'pods', requested: 1, used: others.length, capacity: maxPods });
   const requests = podRequests(pod);
+  let ofOthers: readonly ResourceList[] | undefined;
   const counted = Object.keys(requests).filter((resource) => isCounted(resource, allocatable)).sort();
   for (const resource of [...BASIC, ...counted.filter((name) => !isBasic(name))]) {
     const requested = amountIn(requests, resource);
     if (requested <= 0) continue;
-    const used = others.reduce((sum, other) => sum + amountIn(podRequests(other), resource), 0);
+    ofOthers ??= others.map((other) => podRequests(other));
+    const used = ofOthers.reduce((sum, list) => sum + amountIn(list, resource), 0);
     const capacity = amountIn(allocatable, resource);
     if (requested > capacity - used) shortages.push({ resource, requested, used, capacity });
   }
