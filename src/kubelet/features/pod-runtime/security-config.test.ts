@@ -29,10 +29,10 @@ describe('users and groups', () => {
     );
   });
 
-  test('groups of volumes come behind the own ones of a container, and before those of the sandbox', () => {
+  test('groups of volumes come behind the own ones of a container, before those of the sandbox, and each once', () => {
     const pod = aPod({ securityContext: { fsGroup: 3, supplementalGroups: [4, 5], supplementalGroupsPolicy: 'Strict' } });
-    const got = security(pod, aContainer('app'), { placement: { extraGroups: [9] } });
-    const ofSandbox = sandbox(pod, { extraGroups: [9] });
+    const got = security(pod, aContainer('app'), { placement: { extraGroups: [9, 5] } });
+    const ofSandbox = sandbox(pod, { extraGroups: [9, 5] });
     assert.deepEqual([got.supplementalGroups, got.supplementalGroupsPolicy, ofSandbox.supplementalGroups, ofSandbox.supplementalGroupsPolicy], [[3, 4, 5, 9], 'Strict', [3, 9, 4, 5], 'Strict']);
   });
 

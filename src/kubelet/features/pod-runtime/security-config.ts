@@ -51,7 +51,7 @@ export function containerSecurity(pod: Pod, container: AnyContainer, facts: Secu
     ...(runAsUser === undefined ? imageRunAs(facts.imageUser) : { runAsUser }),
     runAsGroup,
     readOnlyRootFilesystem: effective.readOnlyRootFilesystem ?? false,
-    supplementalGroups: [...fsGroupOf(pod), ...ownGroups(pod), ...(facts.placement.extraGroups ?? [])],
+    supplementalGroups: [...fsGroupOf(pod), ...ownGroups(pod), ...volumeGroups(pod, facts.placement)],
     supplementalGroupsPolicy: groupsPolicy(pod),
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : [...maskedPaths, ...facts.node.thermalThrottlePaths],
@@ -101,6 +101,11 @@ function fsGroupOf(pod: Pod): number[] {
 
 function ownGroups(pod: Pod): readonly number[] {
   return pod.spec.securityContext?.supplementalGroups ?? [];
+}
+
+/** Upstream: volumemanager GetExtraSupplementalGroupsForPod. */
+function volumeGroups(pod: Pod, { extraGroups = [] }: Pick<PodPlacement, 'extraGroups'>): number[] {
+  return extraGroups.filter((group) => !ownGroups(pod).includes(group));
 }
 
 function groupsPolicy(pod: Pod): PodSecurityContext['supplementalGroupsPolicy'] {
@@ -162,7 +167,7 @@ export function sandboxSecurity(pod: Pod, placement: Pick<PodPlacement, 'extraGr
     runAsUser,
     // CRI forbids a group without a user, and a runtime that keeps to it makes no sandbox at all (with upstream the pod never starts).
     runAsGroup: runAsUser === undefined ? undefined : runAsGroup,
-    supplementalGroups: [...fsGroupOf(pod), ...(placement.extraGroups ?? []), ...ownGroups(pod)],
+    supplementalGroups: [...fsGroupOf(pod), ...volumeGroups(pod, placement), ...ownGroups(pod)],
     supplementalGroupsPolicy: groupsPolicy(pod),
     privileged: [...allContainers(pod)].some(({ container }) => container.securityContext?.privileged === true),
     readOnlyRootFilesystem: false,
