@@ -117,6 +117,23 @@ describe('a running pod', SIDE_BY_SIDE, () => {
     await agent.remove('classy');
   });
 
+  test('may be given limits that it did not have, one container after the other; its pod is limited when all of them are', async () => {
+    const { agent } = ground;
+    const both = (first: object, second: object) => pod('added', { containers: [container('main', { resources: { requests: { memory: '16Mi' }, ...first } }), container('other', { resources: { requests: { memory: '16Mi' }, ...second } })] }, { uid: 'uid-added' });
+    const limit = { limits: { cpu: '100m', memory: '48Mi' } };
+    const seen = await agent.run(both({}, {}));
+    const [pid, other] = [await pidOf(seen), await pidOf(seen, 'other')];
+    const unlimited = limitsOf(pid, 'pod');
+    agent.writeManifest('added', both(limit, {}));
+    await agent.waitFor('added', 'the first limit', hasMemoryLimit('48Mi'));
+    assert.deepEqual([limitsOf(pid, 'container').memory, limitsOf(pid, 'pod').memory], [String(48 * MiB), unlimited.memory]);
+    agent.writeManifest('added', both(limit, limit));
+    const later = await agent.waitFor('added', 'the second limit', (now) => settled(now) && now.status?.containerStatuses?.every(({ resources }) => resources?.limits?.['memory'] === '48Mi') === true);
+    assert.deepEqual([limitsOf(other, 'container').quota, limitsOf(pid, 'pod').memory, limitsOf(pid, 'pod').quota], ['10000', String(96 * MiB), '20000']);
+    assert.deepEqual(later.status?.containerStatuses?.map(({ restartCount }) => restartCount), [0, 0]);
+    await agent.remove('added');
+  });
+
   test('has sidecars that are resized too', async () => {
     const { agent } = ground;
     const both = (memory: string) => pod('sided', { initContainers: [container('side', { restartPolicy: 'Always', resources: of('10m', '16Mi', '100m', memory) })], containers: [container('main', { resources: of('10m', '16Mi', '100m', '32Mi') })] }, { uid: 'uid-sided' });
@@ -148,13 +165,15 @@ describe('resources of the pod as a whole', SIDE_BY_SIDE, () => {
     await agent.remove('whole');
   });
 
-  test('that are requested and limited alike make it Guaranteed, though its containers name none', async () => {
+  test('that are requested and limited alike make it Guaranteed, though its containers name none; it stays so when it grows', async () => {
     const { agent } = ground;
-    // What cannot be lowered here (no CAP_SYS_RESOURCE) keeps the runtime from starting a guaranteed container, which says so.
-    const capable = (BigInt(`0x${/^CapEff:\s+(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'}`) >> 24n) % 2n === 1n;
-    agent.writeManifest('alike', whole('alike', of('100m', '32Mi', '100m', '32Mi'), [container('main')]));
-    const seen = capable ? await agent.ready('alike') : await agent.waitFor('alike', 'known', (now) => now.status?.qosClass !== undefined);
+    const seen = await agent.run(whole('alike', of('100m', '32Mi', '100m', '32Mi'), [container('main')]));
+    const pid = await pidOf(seen);
     assert.equal(seen.status?.qosClass, 'Guaranteed');
+    assert.match(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), /kubepods\/poduid-alike/);
+    agent.writeManifest('alike', whole('alike', of('200m', '64Mi', '200m', '64Mi'), [container('main')]));
+    const grown = await agent.waitFor('alike', 'grown', (now) => settled(now) && now.status?.resources?.limits?.['memory'] === '64Mi');
+    assert.deepEqual([grown.status?.qosClass, limitsOf(pid, 'pod'), limitsOf(pid, 'container').memory], ['Guaranteed', { memory: String(64 * MiB), quota: '20000', shares: sharesOf(200) }, String(64 * MiB)]);
     await agent.remove('alike');
   });
 
