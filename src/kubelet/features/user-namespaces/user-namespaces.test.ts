@@ -87,6 +87,13 @@ describe('ids for a pod', () => {
     assert.equal((await agent.ensure(pod('d'), '')).mode, 'pod');
   });
 
+  test('are not for a pod whose uid leads out of the folder of pods', async () => {
+    const node = new Node();
+    const agent = await node.agent();
+    for (const uid of ['', '.', '..', '../../etc', 'a/b']) await assert.rejects(agent.ensure(pod(uid), ''), { kind: 'Invalid' }, uid);
+    assert.equal(node.files.peek('/etc/userns'), undefined);
+  });
+
   test('that cannot be written down are not used, and free again', async () => {
     const node = new Node();
     node.assign(3);

@@ -68,6 +68,8 @@ export class UserNamespaces {
     if (pod.spec.hostUsers !== false) return { mode: 'node' };
     this.#checkHandler(runtimeHandler);
     const uid = podUid(pod.metadata.uid);
+    // Validation forbids this too: a uid that leads out of the folder of pods would have the agent write elsewhere.
+    if (/^\.{0,2}$|[/\0]/.test(uid)) throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot be used as a file name`, { op: 'user namespace' });
     let pending = this.#pending.get(uid);
     if (pending === undefined) {
       pending = this.#ensure(uid).finally(() => this.#pending.delete(uid));
