@@ -53,6 +53,21 @@ test('overhead that a pod learns of after its group was made is counted; nothing
   assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 768 });
 });
 
+test('a group that an earlier agent made without the overhead is raised; one that is larger is left alone', async () => {
+  const { manager, cgroups } = world();
+  await manager.start();
+  const small = burstable('u1');
+  const pod: Pod = { ...small, spec: { ...small.spec, overhead: { cpu: '250m' } } };
+  await cgroups.ensure(NAME, { cpuShares: 512 });
+  await manager.ensurePodCgroup(pod);
+  assert.equal(cgroups.limitsOf(NAME)?.cpuShares, 768);
+  const later = world();
+  await later.manager.start();
+  await later.cgroups.ensure(NAME, { cpuShares: 2048 });
+  await later.manager.ensurePodCgroup(pod);
+  assert.equal(later.cgroups.limitsOf(NAME)?.cpuShares, 2048);
+});
+
 test('class shares follow the set of pods at once, and are put right each minute', async () => {
   const { manager, cgroups, clock, pods } = world();
   await manager.start();

@@ -114,12 +114,23 @@ export class ContainerManager {
     const overhead = canonicalOverhead(pod);
     const existed = await this.#options.cgroups.exists(name);
     if (!existed) await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
-    // A pod may learn its overhead after its group was made: when its runtime class comes later than the pod itself.
-    else if ((this.#overheads.get(uid) ?? overhead) !== overhead) await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
+    else if (await this.#lacksOverhead(pod, { uid, name, overhead })) await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
     this.#overheads.set(uid, overhead);
     if (existed) return { cgroupParent, existed };
     this.podsChanged();
     return { cgroupParent, existed: false };
+  }
+
+  /**
+   * A pod may learn its overhead after its group was made: when its runtime class comes later than the pod itself. Of a group that an earlier
+   * agent made nobody knows what it counts; one that is too small is raised, and one that is larger may be shrinking with a resize.
+   */
+  async #lacksOverhead(pod: Pod, { uid, name, overhead }: { uid: PodUid; name: string; overhead: string }): Promise<boolean> {
+    const counted = this.#overheads.get(uid);
+    if (counted !== undefined || pod.spec.overhead === undefined) return counted !== undefined && counted !== overhead;
+    const { cpuShares, memoryBytes } = await this.#options.cgroups.read(name);
+    const wanted = computePodLimits(pod, this.#options.config);
+    return cpuShares < (wanted.cpuShares ?? 0) || (memoryBytes > 0 && memoryBytes < (wanted.memoryBytes ?? 0));
   }
 
   /** Kills what is left in it and removes it. Conflict when processes do not go: call again later. Calls for one pod are one. */
