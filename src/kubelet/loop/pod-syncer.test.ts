@@ -145,7 +145,7 @@ describe('a pass over a pod', () => {
     world.deadlineInMs = 700;
     assert.deepEqual(await sync(), { terminal: false, retryInMs: 700 });
     assert.deepEqual(calls, []);
-    assert.deepEqual(world.failures, [{ step: 'be admitted to the node by driver', reason: 'no driver yet', message: 'held by driver', sinceMs: 5, retryAtMs: 9 }]);
+    assert.deepEqual(world.failures, [{ step: 'be admitted to the node by driver', reason: 'no driver yet', message: '', sinceMs: 5, retryAtMs: 9 }]);
     world.standing = { kind: 'admitted' };
     await sync();
     assert.deepEqual([calls, world.failures], [['sync'], []]);

@@ -214,7 +214,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** The desk wakes the pod when it is decided. */
   #waitForAdmission(pod: Pod, { by, why, sinceMs, nextTryAtMs }: Standing & { kind: 'held' }): SyncResult {
-    const failure: Failure = { step: `be admitted to the node by ${by}`, reason: why, message: `held by ${by}`, sinceMs, ...(nextTryAtMs === undefined ? {} : { retryAtMs: nextTryAtMs }) };
+    const failure: Failure = { step: `be admitted to the node by ${by}`, reason: why, message: '', sinceMs, ...(nextTryAtMs === undefined ? {} : { retryAtMs: nextTryAtMs }) };
     this.#parts.explain.setOutcome(podUid(pod.metadata.uid), { failures: [failure], waits: [] });
     return { terminal: false, retryInMs: this.#parts.status.deadlineInMs(pod) };
   }

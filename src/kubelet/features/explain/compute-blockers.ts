@@ -33,6 +33,7 @@ export interface Failure {
   step: string;
   /** Upstream's reason, such as ErrImagePull. */
   reason: string;
+  /** Empty where the reason says it all. */
   message: string;
   sinceMs: number;
   retryAtMs?: number;
@@ -72,7 +73,8 @@ function pendingResize(facts: BlockerFacts): Blocker[] {
 }
 
 function fromFailure(facts: BlockerFacts, failure: Failure): Blocker {
-  const blocker: Blocker = { step: failure.step, cause: failure.reason, sinceMs: failure.sinceMs, lastError: failure.message };
+  const blocker: Blocker = { step: failure.step, cause: failure.reason, sinceMs: failure.sinceMs };
+  if (failure.message !== '') blocker.lastError = failure.message;
   // What names no time of its own is tried again with the next pass over the pod.
   const nextTryAtMs = failure.retryAtMs ?? facts.retry.nextTryAtMs;
   if (nextTryAtMs !== undefined) blocker.nextTryAtMs = nextTryAtMs;
