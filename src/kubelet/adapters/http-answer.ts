@@ -14,6 +14,7 @@ const LOCATION = /^location:[ \t]*([^\r\n]*)/im;
 const CONTENT_LENGTH = /^content-length:[ \t]*([^\r\n]*)/im;
 const MAX_CHUNK_LINE_BYTES = 256;
 const LF = 0x0a;
+const EMPTY = Buffer.alloc(0);
 
 export interface AnswerLimits {
   headBytes: number;
@@ -27,11 +28,11 @@ export interface AnswerLimits {
  */
 export class AnswerReader {
   readonly #limits: AnswerLimits;
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = EMPTY;
   /** Of `#bytes`, while the head is not complete: up to here there is no end of it. */
   #searched = 0;
   #head: { status: number; location: string | undefined; chunked: boolean; length: number | undefined } | undefined;
-  readonly #body: Buffer[] = [];
+  #body: Buffer[] | undefined;
   #bodyBytes = 0;
   /** Left of the chunk under way; undefined between chunks. */
   #chunkLeft: number | undefined;
@@ -45,9 +46,8 @@ export class AnswerReader {
     return this.#head === undefined ? undefined : { status: this.#head.status, location: this.#head.location };
   }
 
-  /** `bytes` may be reused by the caller afterwards. */
-  push(bytes: Uint8Array): AnswerState {
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** `piece` may be reused by the caller afterwards. */
+  push(piece: Buffer): AnswerState {
     this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
     const state = this.#head === undefined ? this.#readHead() : this.#readBody();
     // What is kept must outlive the caller's buffer.
@@ -106,6 +106,10 @@ export class AnswerReader {
   #readBody(): AnswerState {
     const head = this.#head;
     if (head?.chunked === true) return this.#readChunks();
+    // As nearly all come: whole, and in one piece.
+    if (head?.length !== undefined && this.#body === undefined && this.#bytes.length >= head.length) {
+      return { kind: 'answer', status: head.status, location: head.location, body: this.#bytes.toString('utf8', 0, Math.min(head.length, this.#limits.bodyBytes)) };
+    }
     this.#take(this.#bytes.length);
     if (head?.length !== undefined && this.#bodyBytes >= head.length) return this.#answer(head.length);
     return this.#bodyBytes >= this.#limits.bodyBytes ? this.#answer() : MORE;
@@ -120,7 +124,7 @@ export class AnswerReader {
         const line = this.#bytes.toString('latin1', 0, end).trim();
         this.#bytes = this.#bytes.subarray(end + 1);
         // The line break behind a chunk.
-        if (line === '' && this.#body.length > 0) continue;
+        if (line === '' && this.#body !== undefined) continue;
         const size = /^[0-9a-f]{1,8}(?=$|[;\s])/i.exec(line)?.[0];
         if (size === undefined) return { kind: 'cut', message: 'invalid byte in chunk length' };
         this.#chunkLeft = parseInt(size, 16);
@@ -135,14 +139,14 @@ export class AnswerReader {
   #take(limit: number): number {
     const part = this.#bytes.subarray(0, limit);
     this.#bytes = this.#bytes.subarray(part.length);
-    if (part.length > 0) this.#body.push(Buffer.from(part));
+    if (part.length > 0) (this.#body ??= []).push(Buffer.from(part));
     this.#bodyBytes += part.length;
     return part.length;
   }
 
   #answer(length = Infinity): AnswerState {
     const { status, location } = this.#head ?? { status: 0, location: undefined };
-    const whole = this.#body.length === 1 ? (this.#body[0] as Buffer) : Buffer.concat(this.#body);
+    const whole = this.#body?.length === 1 ? (this.#body[0] as Buffer) : Buffer.concat(this.#body ?? []);
     return { kind: 'answer', status, location, body: whole.toString('utf8', 0, Math.min(whole.length, length, this.#limits.bodyBytes)) };
   }
 }

@@ -80,8 +80,8 @@ export function exchangePlain(request: PlainRequest, limit: { timeoutMs: number;
       port: request.port,
       onread: {
         buffer: sharedBuffer,
-        callback: (size, buffer) => {
-          if (!over) take(reader.push(buffer.subarray(0, size)));
+        callback: (size) => {
+          if (!over) take(reader.push(sharedBuffer.subarray(0, size)));
           return !over;
         },
       },

@@ -60,7 +60,12 @@ export class LagWatch {
     // A pulse that is overdue right now counts too: the missed deadline may well be noticed before it.
     const running = nowMs - this.#dueMs;
     let sumMs = running > NOISE_MS ? Math.min(running, nowMs - startMs) : 0;
-    for (const { atMs, lagMs } of this.#lags) if (atMs > startMs) sumMs += Math.min(lagMs, atMs - startMs);
+    // From the newest back: on a busy node there are many old ones.
+    for (let index = this.#lags.length - 1; index >= 0; index--) {
+      const lag = this.#lags[index];
+      if (lag === undefined || lag.atMs <= startMs) break;
+      sumMs += Math.min(lag.lagMs, lag.atMs - startMs);
+    }
     return sumMs;
   }
 }
