@@ -40,7 +40,7 @@ const SETTLED = '1 second #0 80Mi 10.0.0.9';
 
 /** The class comes after the pod; the agent dies at its `step`th write since then. Returns whether it came to that. */
 async function classWithDeath(step: number, point: DeathPoint): Promise<boolean> {
-  const node = new Node(step);
+  const node = new Node({ seed: step });
   await node.write('service', service);
   await node.write('web', pod);
   node.start();
@@ -60,7 +60,7 @@ async function classWithDeath(step: number, point: DeathPoint): Promise<boolean>
 
 describe('objects beside pods', () => {
   it('a pod waits for its runtime class, starts at once when it comes, and neither a restart nor the end of the class changes it', async () => {
-    const node = new Node(1);
+    const node = new Node({ seed: 1 });
     await node.write('service', service);
     await node.write('web', pod);
     node.start();
