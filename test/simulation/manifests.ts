@@ -93,7 +93,10 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
   if (chance(random, 0.4)) volumes.push({ name: 'config', configMap: { name: pick(random, CONFIG_NAMES) } });
   if (chance(random, 0.25)) volumes.push({ name: 'secret', secret: { secretName: pick(random, SECRET_NAMES) } });
   if (chance(random, 0.15)) volumes.push({ name: 'host', hostPath: { path: `${paths.hostData}/dir-${between(random, 1, 3)}`, type: 'DirectoryOrCreate' } });
-  return { volumes, mounts: volumes.map((volume) => ({ name: volume['name'], mountPath: `/mnt/${String(volume['name'])}` })) };
+  const whole = volumes.map((volume) => ({ name: volume['name'], mountPath: `/mnt/${String(volume['name'])}` }));
+  // A part of each that a pod may write to; without a throw of the dice, so that chance goes on as it would without.
+  const parts = volumes.filter(({ name }) => name === 'scratch' || name === 'host').map(({ name }) => ({ name, mountPath: `/part/${String(name)}`, subPath: 'some/part' }));
+  return { volumes, mounts: [...whole, ...parts] };
 }
 
 /** A few pods have users of their own; told by the name, so that chance goes on as it would without. */

@@ -28,7 +28,7 @@ const MOST_REMOVED_HERE = 2000;
 const MOST_GIVEN_HERE = 500;
 /** A child that walks a tree tells of its progress each second. */
 const WORK_SILENCE_MS = 120_000;
-/** Each is a process of some 40 MB that keeps a disk busy. */
+/** Each is a process of some 90 MB that keeps a disk busy. */
 const WORKERS = 3;
 
 /** The host's file system over node:fs. The one place where errno becomes a KubeletError. For paths that may be on a dead mount see GuardedFiles. */
