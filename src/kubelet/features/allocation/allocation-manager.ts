@@ -56,6 +56,7 @@ export class AllocationManager {
   readonly #options: AllocationManagerOptions;
   readonly #states = new Map<PodUid, ResizeState>();
   readonly #pending = new Set<PodUid>();
+  readonly #applied = new WeakMap<Pod, { granted: PodAllocation; pod: Pod }>();
   readonly #saving = new Map<PodUid, Promise<void>>();
   #timer: Timer | undefined;
   #stopped = false;
@@ -67,7 +68,13 @@ export class AllocationManager {
   /** The pod with the resources it was granted. */
   apply(pod: Pod): Pod {
     const granted = this.#options.allocated.get(podUid(pod.metadata.uid));
-    return granted === undefined ? pod : withAllocation(pod, granted);
+    if (granted === undefined) return pod;
+    // Asked for every pod at every change of any; neither the pod nor a grant is ever changed in place.
+    const known = this.#applied.get(pod);
+    if (known?.granted === granted) return known.pod;
+    const applied = withAllocation(pod, granted);
+    this.#applied.set(pod, { granted, pod: applied });
+    return applied;
   }
 
   /** Resolves when what was granted to a running pod last is on the disk, or cannot be put there; undefined when it long is. */
