@@ -1,7 +1,7 @@
 // Kinds of volumes beyond folders and objects: claims, local folders and disks, raw devices, memory, images, and what is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -230,4 +230,43 @@ test('an agent that was killed finds disks and devices again, and takes down wha
   assert.equal(mountsOf(stagedAt('kept')).length, 1);
   await agent.remove('kept');
   assert.ok(await waitUntil(() => mountsOf(stagedAt('kept')).length === 0, 5000, 20), 'the disk of the pod that lived on is still mounted');
+});
+
+/** A file system whose server never answers: whoever looks into it hangs until killed. */
+function hungMount(path: string): () => void {
+  mkdirSync(path, { recursive: true });
+  const server = openSync('/dev/fuse', 'r+');
+  execFileSync('mount', ['-i', '-t', 'fuse', '-o', 'fd=3,rootmode=40000,user_id=0,group_id=0', 'hung', path], { stdio: ['ignore', 'ignore', 'inherit', server] });
+  return () => {
+    execFileSync('umount', ['-i', '-c', path]);
+    closeSync(server);
+  };
+}
+
+test('file systems that hang keep their own pods waiting, across a restart too, and nobody else', async () => {
+  const { agent } = ground;
+  const dead = join(folder, 'dead');
+  mkdirSync(join(dead, 'data'), { recursive: true });
+  const release = hungMount(dead);
+  const mounting = (name: string, source: object): PodManifest => pod(name, { volumes: [{ name: 'v', ...source }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] });
+  try {
+    agent.writeManifest('hung-objects', claim('hung'), local('hung', join(dead, 'data')));
+    agent.writeManifest('hung-local', claimant('hung-local', 'hung'));
+    agent.writeManifest('hung-host', mounting('hung-host', { hostPath: { path: join(dead, 'data'), type: 'Directory' } }));
+    const well = await agent.run(mounting('well', { emptyDir: {} }));
+    await complaint('hung-local', /MountVolume.MountDevice failed for volume \\"pv-hung\\" : .*(no answer|does not answer)/);
+    await complaint('hung-host', /MountVolume.SetUp failed for volume \\"v\\" : .*(no answer|does not answer)/);
+    // One that hangs inside the volume of a pod that runs.
+    const inside = join(agent.rootDir, 'pods', well.metadata.uid, 'volumes/kubernetes.io~empty-dir/v/sub');
+    hungMount(inside);
+    await agent.restart('SIGKILL');
+    assert.equal(containerId(await agent.ready('well')), containerId(well));
+    await agent.run(mounting('later', { emptyDir: { medium: 'Memory' } }));
+    await agent.remove('well', 'later', 'hung-host');
+    assert.deepEqual(mountsOf(inside), []);
+  } finally {
+    release();
+  }
+  await agent.ready('hung-local');
+  await agent.remove('hung-local');
 });

@@ -89,6 +89,18 @@ test('a claim removed under a running pod changes nothing for it', async () => {
   assert.deepEqual([world.events, world.manager.volumesOf(podUid('u1')).size], [[], 1]);
 });
 
+test('a claim bound to another volume under a running pod leaves it the one it has', async () => {
+  const world = volumeWorld();
+  world.objects.set('PersistentVolumeClaim', claim('c'));
+  world.objects.set('PersistentVolume', volume('pv1'));
+  await world.manager.ensure(testPod('u1', [byClaim]));
+  world.objects.set('PersistentVolumeClaim', claim('c', { spec: { volumeName: 'pv2' } }));
+  world.objects.set('PersistentVolume', volume('pv2', { nfs: { server: 's', path: '/e' }, hostPath: undefined }));
+  world.manager.objectChanged({ kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c' });
+  await world.clock.settle();
+  assert.deepEqual([world.manager.volumesOf(podUid('u1')).get('v')?.hostPath, world.mounts.mounted, world.events], ['/data', [], []]);
+});
+
 test('of two pods with a claim for one pod alone the second waits, and goes on when the first is gone', async () => {
   const world = volumeWorld();
   world.objects.set('PersistentVolumeClaim', claim('c'));

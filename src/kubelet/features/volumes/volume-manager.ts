@@ -259,7 +259,10 @@ export class VolumeManager {
     if (volume.resolved?.spec.kind === 'inline') return volume.resolved;
     if (!again || volume.resolved === undefined) return resolveAny(this.#options, pod, volume.volume);
     try {
-      return await resolveAny(this.#options, pod, volume.volume);
+      const now = await resolveAny(this.#options, pod, volume.volume);
+      if (now.path === volume.resolved.path) return now;
+      this.#options.log.warn('the claim of a volume in use is bound to another volume now; the pod keeps the one it has', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, volume: volume.volume.name, kept: volume.resolved.spec.name, bound: now.spec.name });
+      return volume.resolved;
     } catch (error) {
       this.#options.log.debug(2, 'the claim of a volume in use says something else now', { volume: volume.volume.name, error: errorMessage(error) });
       return volume.resolved;
