@@ -3,7 +3,7 @@ import { constants, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { KubeletError } from '../../base/errors.ts';
 import { errnoOf } from './linux-errors.ts';
-import { below, fdPath, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, type FdOps } from './linux-fd-ops.ts';
+import { below, fdPath, mountIdOf, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, type FdOps } from './linux-fd-ops.ts';
 
 const LONGEST_SYMLINK_CHAIN = 40;
 const readFd = promisify(read);
@@ -20,6 +20,7 @@ export async function openFileBeneath(ops: FdOps, root: string, path: string): P
   const trail: number[] = [];
   try {
     trail.push(await ops.open(root, PATH_DIRECTORY));
+    const mount = await mountIdOf(ops, trail[0] as number);
     let links = 0;
     let pending = partsOf(path);
     for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
@@ -35,10 +36,11 @@ export async function openFileBeneath(ops: FdOps, root: string, path: string): P
         pending = [...partsOf(target), ...pending];
         continue;
       }
-      if (pending.length === 0) return await openRegular(ops, entry, path);
+      if (pending.length === 0) return await openRegular(ops, entry, { path, mount });
       const directory = await openOrNothing(ops, entry, PATH_DIRECTORY);
       if (directory === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
       trail.push(directory);
+      await demandMount(ops, directory, { path, mount });
     }
     throw new KubeletError('Invalid', `${path}: is a directory`);
   } finally {
@@ -56,11 +58,17 @@ async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined
   }
 }
 
+/** What is mounted inside may be anything, a file system of the pod's own that never answers too; this asks the kernel and not that file system. */
+async function demandMount(ops: FdOps, fd: number, { path, mount }: { path: string; mount: string }): Promise<void> {
+  if ((await mountIdOf(ops, fd)) !== mount) throw new KubeletError('Invalid', `${path}: lies on another mount`);
+}
+
 /** What is there is looked at before it is opened to be read: opening a device or a pipe may do something by itself. */
-async function openRegular(ops: FdOps, entry: string, path: string): Promise<number> {
+async function openRegular(ops: FdOps, entry: string, { path, mount }: { path: string; mount: string }): Promise<number> {
   const found = await openOrNothing(ops, entry, PATH_NOFOLLOW);
   if (found === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
   try {
+    await demandMount(ops, found, { path, mount });
     const { mode } = await ops.fstat(found);
     if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG) throw new KubeletError('Invalid', `${path}: is no regular file`);
     // Through the descriptor, so it is the very file that was looked at.

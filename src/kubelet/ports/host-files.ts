@@ -43,7 +43,7 @@ export interface HostFiles {
   readRange(path: string, offsetBytes: number, lengthBytes: number): Promise<Uint8Array>;
   /**
    * Reads a regular file of a folder in which nobody is to be trusted, as a process would to which `root` is the root directory: links lead
-   * nowhere outside, whatever is swapped meanwhile, and nothing but a file is ever opened to the end. `NotFound`; `Invalid` for any other thing,
+   * nowhere outside, whatever is swapped meanwhile, no mount inside is entered, and nothing but a file is ever opened. `NotFound`; `Invalid` for any other thing,
    * and for a file larger than the limit.
    */
   readBeneath(root: string, path: string, limitBytes: number): Promise<Uint8Array>;
