@@ -20,15 +20,14 @@ export class LagWatch {
     this.#clock = clock;
   }
 
-  /** Begins a measurement; every one must be ended. */
-  begin(): { end: () => number } {
-    const startMs = this.#clock.monotonicMs();
-    if (this.#underWay++ === 0) this.#arm();
+  /** Begins a measurement; every one must be ended. Whoever knows the time gives it: asking a thousand times a second costs. */
+  begin(startMs = this.#clock.monotonicMs()): { end: (nowMs?: number) => number } {
+    if (this.#underWay++ === 0) this.#arm(startMs);
     let ended = false;
     return {
       /** Milliseconds since `begin` in which the event loop was blocked or the process stopped. */
-      end: () => {
-        const lagMs = this.#lagSince(startMs);
+      end: (nowMs = this.#clock.monotonicMs()) => {
+        const lagMs = this.#lagSince(startMs, nowMs);
         if (!ended && --this.#underWay === 0) this.#rest();
         ended = true;
         return lagMs;
@@ -36,8 +35,8 @@ export class LagWatch {
     };
   }
 
-  #arm(): void {
-    this.#dueMs = this.#clock.monotonicMs() + PULSE_MS;
+  #arm(nowMs: number): void {
+    this.#dueMs = nowMs + PULSE_MS;
     this.#timer = this.#clock.setTimer(PULSE_MS, () => this.#pulse());
   }
 
@@ -46,7 +45,7 @@ export class LagWatch {
     const lagMs = atMs - this.#dueMs;
     if (lagMs > NOISE_MS) this.#lags.push({ atMs, lagMs });
     while (this.#lags[0] !== undefined && this.#lags[0].atMs < atMs - KEEP_MS) this.#lags.shift();
-    this.#arm();
+    this.#arm(atMs);
   }
 
   #rest(): void {
@@ -55,8 +54,7 @@ export class LagWatch {
     this.#lags = [];
   }
 
-  #lagSince(startMs: number): number {
-    const nowMs = this.#clock.monotonicMs();
+  #lagSince(startMs: number, nowMs: number): number {
     // A pulse that is overdue right now counts too: the missed deadline may well be noticed before it.
     const running = nowMs - this.#dueMs;
     let sumMs = running > NOISE_MS ? Math.min(running, nowMs - startMs) : 0;

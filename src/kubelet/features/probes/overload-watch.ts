@@ -41,8 +41,7 @@ export class OverloadWatch {
   }
 
   /** To be called when something begins. */
-  mark(): LoadMark {
-    const atMs = this.#clock.monotonicMs();
+  mark(atMs = this.#clock.monotonicMs()): LoadMark {
     if (this.#latest === undefined || atMs - this.#latest.atMs >= FRESH_MS) this.#latest = { atMs, load: this.#read() };
     return this.#latest;
   }

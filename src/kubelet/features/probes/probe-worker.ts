@@ -105,6 +105,8 @@ export class ProbeWorker {
   #repeats = 0;
   /** Since when every probe was inconclusive; monotonic. */
   #inconclusiveSinceMs: number | undefined;
+  /** The container that has started in the sense of its startup probe, which none takes back. */
+  #startedId: ContainerId | undefined;
   #stopped = false;
   #failure: { output: string; atMs: number } | undefined;
   #nextTryMs: number | undefined;
@@ -184,7 +186,10 @@ export class ProbeWorker {
 
   #mayProbe(): boolean {
     if (this.#stopped || this.#state === undefined || this.#state.onHold || this.#runningSinceMs === undefined) return false;
-    return this.type === 'startup' || this.#context.hasStarted(this);
+    if (this.type === 'startup' || this.#startedId === this.#state.id) return true;
+    if (!this.#context.hasStarted(this)) return false;
+    this.#startedId = this.#state.id;
+    return true;
   }
 
   #mayBeEager(): boolean {
@@ -226,20 +231,21 @@ export class ProbeWorker {
     this.#underWay = true;
     const startMs = clock.monotonicMs();
     const lateMs = startMs - (this.#nextTryMs ?? startMs);
-    const measurement = lag.begin();
-    const load = overload.mark();
+    const measurement = lag.begin(startMs);
+    const load = overload.mark(startMs);
     const target = { id: this.#state.id, container: this.container, podIp: this.#podIp };
     const outcome = await runProbe(tools, this.#probe, target, { timeoutMs: this.#thresholds.timeoutMs, signal: this.#aborter.signal });
-    const lagMs = measurement.end();
+    const endMs = clock.monotonicMs();
+    const lagMs = measurement.end(endMs);
     if (this.#era !== era) return;
     this.#underWay = false;
     const excuse = outcome.kind === 'timeout' ? this.#excuseOf(lagMs, load) : undefined;
-    this.#context.onOutcome(this, excuse === undefined ? outcome.kind : 'inconclusive', { durationMs: clock.monotonicMs() - startMs, lateMs, lagMs });
+    this.#context.onOutcome(this, excuse === undefined ? outcome.kind : 'inconclusive', { durationMs: endMs - startMs, lateMs, lagMs });
     if (excuse === undefined) {
       this.#inconclusiveSinceMs = undefined;
       this.#judge(outcome, eager);
     } else this.#sayInconclusive(excuse, lagMs);
-    this.#plan(eager, excuse);
+    this.#plan(endMs, { wasEager: eager, excuse });
   }
 
   /** Whose fault a missed deadline is, where it is not the container's. */
@@ -287,9 +293,8 @@ export class ProbeWorker {
     recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, `${titles[this.type]} probe ${output}`, this.container.name);
   }
 
-  #plan(wasEager: boolean, excuse: Excuse | undefined): void {
+  #plan(nowMs: number, { wasEager, excuse }: { wasEager: boolean; excuse: Excuse | undefined }): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay) return;
-    const nowMs = this.#context.clock.monotonicMs();
     this.#repeats = excuse === 'agent' ? this.#repeats + 1 : 0;
     // A node that has too much to do is not asked more often.
     if (excuse === 'agent' && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
