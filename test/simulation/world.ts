@@ -9,6 +9,7 @@ import type { World } from '../../src/kubelet/cmd/world.ts';
 import { applyDefaults } from '../../src/kubelet/model/config/defaults.ts';
 import { computeFeatureGates } from '../../src/kubelet/model/config/feature-gates.ts';
 import { toKubeletConfig, type KubeletConfig } from '../../src/kubelet/model/config/kubelet-config.ts';
+import type { PluginConnection, PluginInfo } from '../../src/kubelet/ports/plugin-dial.ts';
 import { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 import { FakeCsiDrivers } from '../../src/kubelet/ports/testing/fake-csi-drivers.ts';
 import { FakeHostFiles } from '../../src/kubelet/ports/testing/fake-host-files.ts';
@@ -64,6 +65,9 @@ export class SimulatedNode {
   readonly files: FakeHostFiles;
   readonly mounts: FakeMounts;
   readonly cgroups = new FakeCgroups();
+  readonly csiDrivers = new FakeCsiDrivers();
+  /** Who listens at which socket below plugins_registry. */
+  readonly plugins = new Map<string, PluginInfo>();
   readonly model: ContainerModel;
   readonly network: SimulatedNetwork;
   readonly config: KubeletConfig;
@@ -174,13 +178,19 @@ export class SimulatedNode {
       dial: mortalPort('dial', this.network, life, gate),
       nodeLoad: () => undefined,
       processes: { run: runProgram },
-      csiDrivers: new FakeCsiDrivers(),
-      pluginDial: { dial: (path) => Promise.reject(new KubeletError('Timeout', `nobody listens at ${path}`)) },
+      csiDrivers: { node: (endpoint) => mortalPort('csi', this.csiDrivers.node(endpoint), life, gate) },
+      pluginDial: mortalPort('plugins', { dial: (path: string) => this.#dialPlugin(path) }, life, gate),
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
       machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
       runtimeName: 'containerd',
     };
+  }
+
+  async #dialPlugin(path: string): Promise<PluginConnection> {
+    const info = this.plugins.get(path);
+    if (info === undefined) throw new KubeletError('Timeout', `nobody listens at ${path}`);
+    return { getInfo: () => Promise.resolve(info), notifyRegistrationStatus: () => Promise.resolve(), close: () => undefined };
   }
 
   #logOf(agent: Agent, base: LogFields): Logger {

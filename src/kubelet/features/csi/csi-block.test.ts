@@ -64,6 +64,20 @@ test('a publish that timed out is undone, though nothing is to be seen of it; on
   assert.deepEqual(world.driver.calls.filter((call) => call.startsWith('unpublish')), [`unpublish ${DEVICES}/publish/pv1/u1`]);
 });
 
+test('until the driver has let go, the pod\'s folder shows the device, so that it is tried again', async () => {
+  const world = csiWorld();
+  await world.register();
+  const staged = await stage(world, spec);
+  world.driver.fail('publish', { code: 'DeadlineExceeded', times: 1, after: true });
+  await assert.rejects(setUp(world, spec, { staged }));
+  assert.equal((await world.files.lstat(LINK))?.type, 'symlink');
+  world.driver.fail('unpublish', { code: 'Internal', times: 1 });
+  await assert.rejects(world.plugin.tearDown(onDisk(spec)));
+  assert.equal((await world.files.lstat(LINK))?.type, 'symlink');
+  await world.plugin.tearDown(onDisk(spec));
+  assert.deepEqual([await world.files.lstat(LINK), world.driver.published.size], [undefined, 0]);
+});
+
 test('a driver that is not there is said for both steps, and keeps no pod that never had the device', async () => {
   const world = csiWorld();
   const missing = 'driver name d.example not found in the list of registered CSI drivers';

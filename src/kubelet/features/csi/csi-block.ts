@@ -4,7 +4,7 @@ import { cleanUpAfter, FOLDER_MODE, openSession, openSessionToUndo, publishConte
 import type { CsiExpansion } from './csi-expansion.ts';
 import { blockCapability, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
 import { isFinal } from './driver-session.ts';
-import { readVolumeData, writeVolumeData } from './volume-data.ts';
+import { readVolumeData, writeVolumeData, type VolumeData } from './volume-data.ts';
 
 const MAP_FILE_MODE = 0o600;
 
@@ -52,8 +52,10 @@ export class CsiBlock {
     const source = sourceOf(spec, pod);
     const device = this.#context.paths.devicePublish(spec.name, pod.metadata.uid);
     if (!request.again) {
+      // Before the driver is asked: it is what a later look at the pod's folder finds the volume by.
+      await this.#link(path, device);
       await this.#publish(request, source, device);
-      await this.#map(path, device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
+      await this.#map(device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
     }
     const againInMs = await this.#expansion.expandIfGrown({ request, source, volumePath: device, dataFolder: this.#context.paths.deviceData(spec.name) });
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false, device: true, ...(againInMs === undefined ? {} : { againInMs }) };
@@ -81,10 +83,15 @@ export class CsiBlock {
     });
   }
 
-  /** The link that containers are given the device by, and the device again below the volume's name. */
-  async #map(link: string, device: string, map: string): Promise<void> {
-    const { files, mounts } = this.#context;
+  /** The device again below the volume's name. */
+  async #map(device: string, map: string): Promise<void> {
+    const { mounts } = this.#context;
     if ((await mounts.listBelow(map)).length === 0) await mounts.bind(device, map, { readOnly: false });
+  }
+
+  /** What containers are given the device by. */
+  async #link(link: string, device: string): Promise<void> {
+    const { files } = this.#context;
     const there = await files.lstat(link);
     if (there?.type === 'symlink' && (await files.readLink(link)) === device) return;
     if (there !== undefined) await files.remove(link);
@@ -101,16 +108,22 @@ export class CsiBlock {
   async tearDown(volume: VolumeOnDisk): Promise<void> {
     const { paths, files, mounts } = this.#context;
     const data = await readVolumeData(files, paths.deviceData(volume.specName));
-    await files.remove(volume.path);
     const map = paths.deviceMap(volume.specName, volume.podUid);
-    if ((await files.lstat(map)) === undefined) return;
-    await mounts.unmount(map);
-    if (data === undefined) return files.remove(map);
+    if ((await files.lstat(map)) !== undefined) {
+      await mounts.unmount(map);
+      if (data !== undefined) await this.#unpublish(volume, data);
+      await files.remove(map);
+    }
+    // Last, because without it nobody would come back here.
+    await files.remove(volume.path);
+  }
+
+  async #unpublish(volume: VolumeOnDisk, data: VolumeData): Promise<void> {
+    const { paths } = this.#context;
     const session = await openSessionToUndo(this.#context, data.driverName, 'blockMapper.UnmapPodDevice failed to get CSI client');
     // Even if there is nothing at the path: a publish that timed out may still be coming.
     await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: paths.devicePublish(volume.specName, volume.podUid) }));
     await this.#removePublished(paths.devicePublish(volume.specName, volume.podUid));
-    await files.remove(map);
   }
 
   /** Drivers have to remove it themselves; some do not. */

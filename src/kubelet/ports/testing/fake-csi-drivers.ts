@@ -1,4 +1,5 @@
 import type { CsiAnswer, CsiDrivers, CsiExpandRequest, CsiFailureCode, CsiNode, CsiNodeCapability, CsiNodeInfo, CsiPublishRequest, CsiStageRequest, CsiStats } from '../csi-drivers.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { FakeHostFiles } from './fake-host-files.ts';
 import type { FakeMounts } from './fake-mounts.ts';
 
@@ -23,6 +24,9 @@ export class FakeCsiDriver implements CsiNode {
   readonly stages: CsiStageRequest[] = [];
   readonly publishes: CsiPublishRequest[] = [];
   readonly expansions: CsiExpandRequest[] = [];
+  /** What it believes to be staged and published: volume by path. */
+  readonly staged = new Map<string, string>();
+  readonly published = new Map<string, string>();
   /** Leaves the directory behind when it unpublishes, as careless drivers do. */
   careless = false;
   readonly #files: FakeHostFiles;
@@ -51,20 +55,37 @@ export class FakeCsiDriver implements CsiNode {
     };
   }
 
+  /** The next `times` calls are not answered before their time limit; they may be carried out all the same. */
+  stall(op: CsiOperation, fault: { clock: Pick<Clock, 'setTimer'>; times: number; happens: boolean }): void {
+    const late = { ok: false as const, code: 'DeadlineExceeded' as const, message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded' };
+    this.#rules.push({ op, times: fault.times, after: fault.happens, act: (timeoutMs) => new Promise((resolve) => void fault.clock.setTimer(timeoutMs, () => resolve(late))) });
+  }
+
+  /** No scripted fault is left. */
+  heal(): void {
+    this.#rules.length = 0;
+  }
+
   getInfo = (timeoutMs: number): Promise<CsiAnswer<CsiNodeInfo>> => this.#call('getInfo', '', timeoutMs, () => Promise.resolve(this.info));
   getCapabilities = (timeoutMs: number): Promise<CsiAnswer<readonly CsiNodeCapability[]>> => this.#call('getCapabilities', '', timeoutMs, () => Promise.resolve(this.capabilities));
 
   stage = (request: CsiStageRequest, timeoutMs: number): Promise<CsiAnswer<void>> =>
     this.#call('stage', request.stagingPath, timeoutMs, async () => {
       this.stages.push(request);
+      this.staged.set(request.stagingPath, request.volumeId);
       if (request.capability.access.kind === 'mount') await this.#mountOnce(request.stagingPath, `staged:${request.volumeId}`);
     });
 
-  unstage = ({ stagingPath }: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> => this.#call('unstage', stagingPath, timeoutMs, () => this.#mounts.unmount(stagingPath));
+  unstage = ({ stagingPath }: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> => 
+    this.#call('unstage', stagingPath, timeoutMs, () => {
+      this.staged.delete(stagingPath);
+      return this.#mounts.unmount(stagingPath);
+    });
 
   publish = (request: CsiPublishRequest, timeoutMs: number): Promise<CsiAnswer<void>> =>
     this.#call('publish', request.targetPath, timeoutMs, async () => {
       this.publishes.push(request);
+      this.published.set(request.targetPath, request.volumeId);
       if (request.capability.access.kind === 'block') return this.#files.seed({ [request.targetPath]: 'block' }, true);
       await this.#files.makeDirectory(request.targetPath, 0o755);
       await this.#mountOnce(request.targetPath, `published:${request.volumeId}`);
@@ -72,6 +93,7 @@ export class FakeCsiDriver implements CsiNode {
 
   unpublish = ({ targetPath }: { volumeId: string; targetPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> =>
     this.#call('unpublish', targetPath, timeoutMs, async () => {
+      this.published.delete(targetPath);
       await this.#mounts.unmount(targetPath);
       if (!this.careless) await this.#files.remove(targetPath);
     });
