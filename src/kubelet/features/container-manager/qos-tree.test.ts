@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodSpec } from '../../../api/core/pod-spec.ts';
 import { errorKind } from '../../../base/errors.ts';
@@ -40,6 +41,14 @@ test('limits of a pod by its class', () => {
 test('resources of the pod as a whole limit it even if its containers name none', () => {
   const limits = { cpu: '1', memory: '1Gi' };
   assert.deepEqual(computePodLimits(pod([undefined], { resources: { limits, requests: limits } }), config), { cpuShares: 1024, cpuQuotaUs: 100_000, cpuPeriodUs: 100_000, memoryBytes: 2 ** 30 });
+});
+
+test('an init container without a limit leaves the pod without one, unless a sidecar before it has some', () => {
+  const limits = { cpu: '100m', memory: '1Mi' };
+  const pod = (...initContainers: Container[]): Pod => ({ metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { initContainers, containers: [{ name: 'c', image: 'x', resources: { limits, requests: { cpu: '1m' } } }] } });
+  const init: Container = { name: 'i', image: 'x' };
+  const side: Container = { name: 's', image: 'x', restartPolicy: 'Always', resources: { limits } };
+  assert.deepEqual([pod(init), pod(side, init), pod(init, side)].map((each) => computePodLimits(each, config).memoryBytes), [undefined, 2 * 2 ** 20, undefined]);
 });
 
 test('without CFS quota the quota is lifted', () => {

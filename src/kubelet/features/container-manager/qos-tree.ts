@@ -1,6 +1,7 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodQOSClass } from '../../../api/core/pod-status.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { isRestartableInit } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { isHugePageResource, podLimits, podRequests } from '../../../api/resources.ts';
@@ -75,10 +76,21 @@ export function computeQosShares(pods: readonly Pod[]): { burstable: number; bes
   return { burstable: sharesOfMilliCpu(milliCpu), bestEffort: MIN_SHARES };
 }
 
+/**
+ * Whether the pod's own cgroup gets this limit. Upstream looks at what an init container adds up to with the sidecars before it, so that one
+ * without a limit counts as limited behind a sidecar that has one.
+ */
 function isLimited(pod: Pod, resource: 'cpu' | 'memory'): boolean {
-  const positive = (list: ResourceList | undefined): boolean => milliOf(list ?? {}, resource) > 0;
-  if (positive(pod.spec.resources?.limits)) return true;
-  return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every((container) => positive(container.resources?.limits));
+  const limitOf = (list: ResourceList | undefined): number => milliOf(list ?? {}, resource);
+  if (limitOf(pod.spec.resources?.limits) > 0) return true;
+  if (pod.spec.containers.some((container) => limitOf(container.resources?.limits) === 0)) return false;
+  let sidecars = 0;
+  for (const container of pod.spec.initContainers ?? []) {
+    const limit = limitOf(container.resources?.limits);
+    if (limit + sidecars === 0) return false;
+    if (isRestartableInit(container)) sidecars += limit;
+  }
+  return true;
 }
 
 function milliOf(list: ResourceList, resource: string): number {
