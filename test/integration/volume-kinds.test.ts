@@ -153,6 +153,19 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     await agent.remove('memory');
   });
 
+  test('a volume in huge pages is mounted with the size the pod asks for, where the machine has any', async (context) => {
+    const { agent } = ground;
+    const pages = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages';
+    if (!existsSync(pages) || Number(readFileSync(pages, 'utf8')) < 2) {
+      context.diagnostic('no huge pages are set aside on this machine: not tried here');
+      return;
+    }
+    const resources = { limits: { 'hugepages-2Mi': '4Mi', memory: '32Mi', cpu: '50m' } };
+    await agent.run(pod('huge', { volumes: [{ name: 'v', emptyDir: { medium: 'HugePages' } }], containers: [container('main', { resources, volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    assert.match(await agent.inside('huge', 'grep " /v " /proc/mounts'), /^nodev \/v hugetlbfs .*pagesize=2M/);
+    await agent.remove('huge');
+  });
+
   test('an image volume shows the image where the runtime can, and says what it needs where it cannot', async () => {
     const { agent, containerd } = ground;
     const { image } = container('main') as { image: string };
