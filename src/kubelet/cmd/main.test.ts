@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
@@ -15,6 +15,9 @@ const runtime = http2.createServer().on('stream', (stream: http2.ServerHttp2Stre
 before(() => new Promise<void>((resolve) => void runtime.listen(`${folder}/runtime.sock`, resolve)));
 after(() => {
   runtime.close();
+  // An agent leaves its root directory mounted, for the sake of what runs.
+  const mounted = readFileSync('/proc/self/mounts', 'utf8').split('\n').map((line) => line.split(' ')[1] ?? '');
+  for (const path of mounted.filter((candidate) => candidate.startsWith(`${folder}/`))) spawnSync('umount', [path]);
   rmSync(folder, { recursive: true, force: true });
 });
 
