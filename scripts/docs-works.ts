@@ -34,6 +34,7 @@ export const worksRows: readonly WorksRow[] = [
   { area: 'API server, node status', what: '', rests: ['--kubeconfig', 'registerNode', 'nodeStatusUpdateFrequency'] },
   { area: 'HTTPS on 10250: exec, attach, port-forward', what: '', rests: ['10250 with TLS, authentication and authorization', '/exec/{ns}/{pod}[/{uid}]/{container}'] },
   { area: 'Metrics and stats', what: '', rests: ['/metrics, /metrics/{cadvisor,resource,probes,slis}', '/stats/summary'] },
+  { area: 'Admission', what: "upstream's checks and reasons, room for critical pods, steps of your own", rests: ['maxPods', 'podsPerCore', 'PodSpec.nodeSelector', 'PodSpec.affinity', 'PodSpec.priority', 'ContainerPort.hostPort', '--admission-hooks-dir'] },
   { area: 'Eviction, node allocatable', what: '', rests: ['evictionHard', 'evictionSoft', 'kubeReserved', 'systemReserved'] },
   { area: 'CPU, memory, topology managers', what: '', rests: ['cpuManagerPolicy', 'memoryManagerPolicy', 'topologyManagerPolicy'] },
   { area: 'Graceful node shutdown', what: '', rests: ['shutdownGracePeriod'] },

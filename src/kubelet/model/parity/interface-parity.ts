@@ -62,8 +62,7 @@ const later = (names: string, why: string): readonly [string, string][] => names
 
 /** Reasons that this agent never gives yet. Those not listed are given where upstream gives them; events go to the log and to explain until there is an API server. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
-  ...later('Preempting', 'no preemption'),
-  ...later('FailedPrepareDynamicResources FailedNodeDeclaredFeaturesCheck', 'dynamic resources and node features need an API server'),
+  ...later('FailedPrepareDynamicResources', 'dynamic resources need an API server'),
   ...later('Evicted EvictionThresholdMet FreeDiskSpaceFailed SystemOOM', 'pods are not evicted under pressure yet'),
   ...later('FailedAttachVolume SuccessfulAttachVolume VolumeAttachmentLimitExceeded', 'nothing is attached without an API server'),
   ...later('FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal', 'a controller or a gate that is off says so in upstream'),
@@ -73,5 +72,6 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('CertificateExpired CertificateOverdueForRefresh', 'certificates are not managed yet'),
   ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
   ...later('ImageVolumeMountFailed', 'image volumes are not there yet'),
-  ...later('NodeAffinity NodePorts NodeName TaintToleration InvalidNodeInfo PodOSSelectorNodeLabelDoesNotMatch UnexpectedPredicateFailureType', 'the scheduling rules of a node are not checked for manifests yet'),
+  ...later('InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden', 'for cases that cannot come up here'),
+  ...later('UnexpectedAdmissionError', 'without an API server a pod for which no room can be made is told what it lacks'),
 ]);
