@@ -1,13 +1,16 @@
-import { chmodSync, chownSync, close, closeSync, constants, fstat, fstatSync, lchownSync, mkdirSync, open, opendirSync, openSync, readFileSync, readlinkSync, renameSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
-import { chmod, chown, lchown, mkdir, opendir, readFile, readlink, rename, rmdir, unlink } from 'node:fs/promises';
+import { chmodSync, chownSync, close, closeSync, constants, fstat, fstatSync, lchownSync, mkdirSync, open, opendirSync, openSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
+import { chmod, chown, lchown, mkdir, opendir, readFile, readlink, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errnoOf } from './linux-errors.ts';
 
 type Maybe<T> = T | Promise<T>;
 
+/** Names in directories are bytes, of which a pod can make what is no text. */
+export type FdPath = string | Buffer;
+
 /** The name of a directory entry and whether the directory says it is a directory itself (some file systems do not say). */
 export interface DirectoryEntry {
-  name: string;
+  name: Buffer;
   isDirectory: boolean;
 }
 
@@ -16,22 +19,21 @@ export interface DirectoryEntry {
  * directory itself, wherever that was moved. Two implementations: the agent's, on the thread pool, and the child's, which may block.
  */
 export interface FdOps {
-  open(path: string, flags: number): Maybe<number>;
+  open(path: FdPath, flags: number): Maybe<number>;
   close(fd: number): Maybe<void>;
   /** With numbers as they are: inodes are larger than what a double holds exactly. */
   fstat(fd: number): Maybe<BigIntStats>;
-  readlink(path: string): Maybe<string>;
-  mkdir(path: string, mode: number): Maybe<unknown>;
-  chmod(path: string, mode: number): Maybe<void>;
+  readlink(path: FdPath): Maybe<string>;
+  mkdir(path: FdPath, mode: number): Maybe<unknown>;
+  chmod(path: FdPath, mode: number): Maybe<void>;
   /** Follows links; meant for `/proc/self/fd/N`. */
-  chown(path: string, uid: number, gid: number): Maybe<void>;
-  lchown(path: string, uid: number, gid: number): Maybe<void>;
-  unlink(path: string): Maybe<void>;
-  rmdir(path: string): Maybe<void>;
-  rename(from: string, to: string): Maybe<void>;
-  readText(path: string): Maybe<string>;
+  chown(path: FdPath, uid: number, gid: number): Maybe<void>;
+  lchown(path: FdPath, uid: number, gid: number): Maybe<void>;
+  unlink(path: FdPath): Maybe<void>;
+  rmdir(path: FdPath): Maybe<void>;
+    readText(path: string): Maybe<string>;
   /** To be closed by the caller; a few entries at a time, because a folder of millions of files must not fill the memory. */
-  openEntries(path: string): Maybe<EntryReader>;
+  openEntries(path: FdPath): Maybe<EntryReader>;
 }
 
 export interface EntryReader {
@@ -47,7 +49,8 @@ export const PATH_NOFOLLOW = O_PATH | constants.O_NOFOLLOW;
 export const PATH_DIRECTORY = PATH_NOFOLLOW | constants.O_DIRECTORY;
 export const READ_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-const ENTRIES_AT_ONCE = 128;
+/** In this encoding each character is a byte; in UTF-8 a name that is none would be read as another one, which does not exist. */
+const NAMES_AS_BYTES = { bufferSize: 128, encoding: 'latin1' } as const;
 
 const openFd = promisify(open);
 const closeFd = promisify(close);
@@ -64,10 +67,9 @@ export const pooledFdOps: FdOps = {
   lchown: (path, uid, gid) => lchown(path, uid, gid),
   unlink: (path) => unlink(path),
   rmdir: (path) => rmdir(path),
-  rename: (from, to) => rename(from, to),
   readText: (path) => readFile(path, 'utf8'),
   openEntries: async (path) => {
-    const directory = await opendir(path, { bufferSize: ENTRIES_AT_ONCE });
+    const directory = await opendir(path, NAMES_AS_BYTES);
     return { next: async () => entryOf(await directory.read()), close: () => directory.close() };
   },
 };
@@ -84,23 +86,27 @@ export const blockingFdOps: FdOps = {
   lchown: (path, uid, gid) => lchownSync(path, uid, gid),
   unlink: (path) => unlinkSync(path),
   rmdir: (path) => rmdirSync(path),
-  rename: (from, to) => renameSync(from, to),
   readText: (path) => readFileSync(path, 'utf8'),
   openEntries: (path) => {
-    const directory = opendirSync(path, { bufferSize: ENTRIES_AT_ONCE });
+    const directory = opendirSync(path, NAMES_AS_BYTES);
     return { next: () => entryOf(directory.readSync()), close: () => directory.closeSync() };
   },
 };
 
 function entryOf(entry: Dirent | null): DirectoryEntry | undefined {
-  return entry === null ? undefined : { name: entry.name, isDirectory: entry.isDirectory() };
+  return entry === null ? undefined : { name: Buffer.from(entry.name, 'latin1'), isDirectory: entry.isDirectory() };
 }
 
 export const fdPath = (fd: number): string => `/proc/self/fd/${fd}`;
-export const below = (fd: number, name: string): string => `/proc/self/fd/${fd}/${name}`;
+export function below(fd: number, name: string): string;
+export function below(fd: number, name: FdPath): FdPath;
+export function below(fd: number, name: FdPath): FdPath {
+  const prefix = `/proc/self/fd/${fd}/`;
+  return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
+}
 
 /** undefined for what is not there or is not what the flags ask for: gone, no directory, a symlink. */
-export async function openOrNothing(ops: FdOps, path: string, flags: number): Promise<number | undefined> {
+export async function openOrNothing(ops: FdOps, path: FdPath, flags: number): Promise<number | undefined> {
   try {
     return await ops.open(path, flags);
   } catch (error) {

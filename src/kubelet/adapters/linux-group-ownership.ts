@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { computeGroupMode } from '../model/group-mode.ts';
 import type { GroupOwnership, OwnershipOutcome } from '../ports/host-files.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
-import { below, fdPath, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps } from './linux-fd-ops.ts';
+import { below, fdPath, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps, type FdPath } from './linux-fd-ops.ts';
 import { walkTree } from './linux-tree-walk.ts';
 
 const PRIVILEGE_BITS = 0o6000;
@@ -21,7 +21,7 @@ export interface OwnershipWork extends GroupOwnership {
  */
 export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipWork): Promise<OwnershipOutcome | 'large'> {
   const outcome: OwnershipOutcome = { entries: 0, refused: 0 };
-  const change = async (fd: number, symlinkAt?: string): Promise<void> => {
+  const change = async (fd: number, symlinkAt?: FdPath): Promise<void> => {
     outcome.entries++;
     work.onEntry?.();
     try {
@@ -32,7 +32,7 @@ export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipW
       outcome.firstError ??= fromErrno(error, 'change group', path).message;
     }
   };
-  const entry = async (directory: number, name: string): Promise<'done' | 'directory'> => {
+  const entry = async (directory: number, name: Buffer): Promise<'done' | 'directory'> => {
     const at = below(directory, name);
     const fd = await openOrNothing(ops, at, PATH_NOFOLLOW);
     if (fd === undefined) return 'done';
@@ -63,7 +63,7 @@ export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipW
 }
 
 /** A volume that is a file, or nothing. */
-async function onlyOne(ops: FdOps, path: string, change: (fd: number, symlinkAt?: string) => Promise<void>): Promise<void> {
+async function onlyOne(ops: FdOps, path: string, change: (fd: number, symlinkAt?: FdPath) => Promise<void>): Promise<void> {
   const fd = await openOrNothing(ops, path, PATH_NOFOLLOW);
   if (fd === undefined) return;
   try {
@@ -73,7 +73,7 @@ async function onlyOne(ops: FdOps, path: string, change: (fd: number, symlinkAt?
   }
 }
 
-async function changeOne(ops: FdOps, { fd, symlinkAt }: { fd: number; symlinkAt: string | undefined }, work: OwnershipWork): Promise<void> {
+async function changeOne(ops: FdOps, { fd, symlinkAt }: { fd: number; symlinkAt: FdPath | undefined }, work: OwnershipWork): Promise<void> {
   const stats = await ops.fstat(fd);
   const isGroupRight = Number(stats.gid) === work.gid;
   if (symlinkAt !== undefined) {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { KubeletError } from '../../base/errors.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
-import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps } from './linux-fd-ops.ts';
+import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps, type FdPath } from './linux-fd-ops.ts';
 import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
 import { realPlace } from './linux-remote-mounts.ts';
 import { walkTree } from './linux-tree-walk.ts';
@@ -73,7 +73,7 @@ async function isMountPoint(ops: FdOps, root: number): Promise<boolean> {
   }
 }
 
-async function isDirectory(ops: FdOps, path: string): Promise<boolean> {
+async function isDirectory(ops: FdOps, path: FdPath): Promise<boolean> {
   const fd = await openOrNothing(ops, path, PATH_NOFOLLOW | constants.O_DIRECTORY);
   if (fd !== undefined) await ops.close(fd);
   return fd !== undefined;

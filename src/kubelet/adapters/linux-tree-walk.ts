@@ -3,11 +3,11 @@ import { below, isSameInode, mountIdOf, openOrNothing, READ_DIRECTORY, type Dire
 
 export interface TreeVisitor {
   /** An entry that is no directory (any more). `directory` is held open. 'directory' when it turns out to be one. */
-  entry(directory: number, name: string): Promise<'done' | 'directory'>;
+  entry(directory: number, name: Buffer): Promise<'done' | 'directory'>;
   /** All that was in it is visited; it is held open, its parent is not. */
   leaving(directory: number): Promise<void>;
   /** It is left; `parent` is held open. */
-  left(parent: number, name: string): Promise<void>;
+  left(parent: number, name: Buffer): Promise<void>;
   /** Something is mounted at this directory, which is not entered. */
   mounted(shown: string): void;
 }
@@ -21,7 +21,7 @@ export interface WalkOptions {
 }
 
 interface Level extends InodeId {
-  name: string;
+  name: Buffer;
   shown: string;
   /** Read ahead. */
   entries: DirectoryEntry[];
@@ -44,7 +44,7 @@ export async function walkTree(ops: FdOps, root: number, visitor: TreeVisitor, o
   const levels: Level[] = [];
   let here = root;
   let visited = 0;
-  const enter = async (fd: number, name: string, shown: string): Promise<void> => {
+  const enter = async (fd: number, name: Buffer, shown: string): Promise<void> => {
     const { dev, ino } = await ops.fstat(fd);
     const level: Level = { dev, ino, name, shown, entries: [], reader: undefined };
     levels.push(level);
@@ -52,7 +52,7 @@ export async function walkTree(ops: FdOps, root: number, visitor: TreeVisitor, o
     await refill(level);
   };
   try {
-    await enter(root, '', options.shown);
+    await enter(root, Buffer.alloc(0), options.shown);
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
       const entry = level.entries.shift();
       if (entry === undefined) {
@@ -77,7 +77,7 @@ export async function walkTree(ops: FdOps, root: number, visitor: TreeVisitor, o
         await visitor.entry(here, entry.name);
         continue;
       }
-      const shown = `${level.shown}/${entry.name}`;
+      const shown = `${level.shown}/${entry.name.toString()}`;
       if ((await mountIdOf(ops, child)) !== mountId) {
         await ops.close(child);
         visitor.mounted(shown);
@@ -100,7 +100,7 @@ async function refill(level: Level): Promise<void> {
     if (entry === undefined) {
       await level.reader.close();
       level.reader = undefined;
-    } else if (entry.name !== '.' && entry.name !== '..') {
+    } else {
       level.entries.push(entry);
     }
   }

@@ -109,6 +109,20 @@ test('the host stays as it is while a folder of the tree is swapped for a link t
   });
 });
 
+test('names that are no text are given and removed like others', async () => {
+  await inTemporaryFolder(async (folder) => {
+    mkdirSync(`${folder}/t`);
+    const odd = Buffer.concat([Buffer.from(`${folder}/t/`), Buffer.from([0xff, 0x2d, 0xc3])]);
+    mkdirSync(odd);
+    writeFileSync(Buffer.concat([odd, Buffer.from('/'), Buffer.from([0x80])]), '', { mode: 0o600 });
+    symlinkSync('/etc', Buffer.concat([odd, Buffer.from('/'), Buffer.from([0x81])]));
+    assert.deepEqual(await files.giveToGroup(`${folder}/t`, { gid: 99, readOnly: false }), { entries: 4, refused: 0 });
+    assert.equal(lstatSync(Buffer.concat([odd, Buffer.from('/'), Buffer.from([0x80])])).gid, 99);
+    await files.removeTree(`${folder}/t`);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+});
+
 test('a link is taken for what it is: its own group changes, what it points to does not; removing it removes it', async () => {
   await inTemporaryFolder(async (folder) => {
     mkdirSync(`${folder}/host`);
