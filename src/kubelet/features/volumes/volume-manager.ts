@@ -1,53 +1,26 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
-import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { withDeadline, type Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Blocker } from '../../model/explanation.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
 import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import { LoneUsers } from './lone-users.ts';
+import { concerns, readyVolumes, sameMetadata, usedVolumes, waitForVolumes, type PodEntry, type VolumeEntry } from './pod-entry.ts';
 import { OrphanFolders } from './orphan-folders.ts';
 import type { FoundVolume } from './pod-folders.ts';
-import { claimNameOf, volumeUses } from './resolve-volume.ts';
 import { failureText, makeVolume, resolveAny, resolveInline, SetUpFailed, type Made, type Resolved, type SetUpParts } from './set-up-volume.ts';
 import { findStaged, identifyStaged, tearDownPod, type TearDownParts } from './tear-down-pod.ts';
-import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent, type VolumeState } from './volume-state.ts';
+import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent } from './volume-state.ts';
 
 export interface VolumeManagerOptions extends SetUpParts {
   clock: Clock;
   log: Logger;
 }
 
-interface VolumeEntry {
-  volume: Volume;
-  /** What it stands for; undefined until its claim is bound and a plugin serves it. */
-  resolved: Resolved | undefined;
-  state: VolumeState;
-  timer: Timer | undefined;
-  /** The attempt under way. It may hang; nobody but tearDown waits for it. */
-  attempt: Promise<void>;
-  /** What it shows changes no more. */
-  settled: boolean;
-}
-
-interface PodEntry {
-  uid: PodUid;
-  pod: Pod;
-  volumes: Map<string, VolumeEntry>;
-  /** Two volumes of a pod may be one (the same claim): their operations follow each other. */
-  lanes: Map<string, Promise<unknown>>;
-  /** Called whenever a volume became usable. */
-  waiters: Set<() => void>;
-  /** The pod is being stopped: what is mounted stays as it is. */
-  ending: boolean;
-  gone: AbortController;
-}
-
-/** Upstream: volume_manager.go, podAttachAndMountTimeout. */
-const WAIT_LIMIT_MS = 123_000;
 /** An attempt that takes longer is reported as not answering. */
 const SLOW_MS = 30_000;
 /** How long tearDown waits for an attempt that hangs, and for the unmounts. */
@@ -104,7 +77,7 @@ export class VolumeManager {
     for (const volume of entry.volumes.values()) if (volume.state.phase === 'waiting' && volume.timer === undefined) this.#begin(entry, volume);
     const ready = readyVolumes(entry);
     if (ready !== undefined) return ready;
-    return this.#wait(entry, signal);
+    return waitForVolumes(entry, this.#options.clock, signal);
   }
 
   /** What is ready now, without waiting. */
@@ -129,7 +102,6 @@ export class VolumeManager {
   /** An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at once. */
   objectChanged(change: ClusterObjectChange): void {
     for (const entry of this.#pods.values()) {
-      if (change.namespace !== '' && entry.pod.metadata.namespace !== change.namespace) continue;
       for (const volume of entry.volumes.values()) if (!volume.settled && concerns(change, entry.pod, volume)) this.#refresh(entry, volume);
     }
   }
@@ -286,36 +258,6 @@ export class VolumeManager {
     this.#options.recorder.event(entry.pod, 'Warning', reason, message);
   }
 
-  async #wait(entry: PodEntry, signal: AbortSignal | undefined): Promise<PodVolumes> {
-    const stop = signal === undefined ? entry.gone.signal : AbortSignal.any([signal, entry.gone.signal]);
-    let wake = (): void => undefined;
-    let abort = (): void => undefined;
-    try {
-      return await withDeadline({ clock: this.#options.clock, limitMs: WAIT_LIMIT_MS, op: 'wait for volumes' }, () =>
-        new Promise<PodVolumes>((resolve, reject) => {
-          wake = () => {
-            const ready = readyVolumes(entry);
-            if (ready !== undefined) resolve(ready);
-          };
-          abort = () => reject(new KubeletError('Aborted', 'the wait for volumes was aborted'));
-          entry.waiters.add(wake);
-          if (stop.aborted) abort();
-          else stop.addEventListener('abort', abort, { once: true });
-        }),
-      );
-    } catch (error) {
-      if (error instanceof KubeletError && error.kind === 'Timeout') {
-        const missing = [...entry.volumes.values()].filter(({ state }) => usableVolume(state) === undefined);
-        const [unmounted, unprocessed] = [missing, missing.filter(({ resolved }) => resolved === undefined)].map((list) => list.map(({ volume }) => volume.name).join(' '));
-        throw new KubeletError('Timeout', `unmounted volumes=[${unmounted}], unattached volumes=[], failed to process volumes=[${unprocessed}]: context deadline exceeded`, { op: 'wait for volumes', cause: error });
-      }
-      throw error;
-    } finally {
-      entry.waiters.delete(wake);
-      stop.removeEventListener('abort', abort);
-    }
-  }
-
   async #tearDown(uid: PodUid): Promise<void> {
     const entry = this.#pods.get(uid);
     this.#found.delete(uid);
@@ -339,34 +281,4 @@ export class VolumeManager {
       volume.timer = undefined;
     }
   }
-}
-
-function usedVolumes(pod: Pod): Volume[] {
-  const { mounts, devices } = volumeUses(pod);
-  return (pod.spec.volumes ?? []).filter(({ name }) => mounts.has(name) || devices.has(name));
-}
-
-function readyVolumes(entry: PodEntry): PodVolumes | undefined {
-  const ready = new Map<string, MountedVolume>();
-  for (const { name } of usedVolumes(entry.pod)) {
-    const state = entry.volumes.get(name)?.state;
-    const usable = state === undefined ? undefined : usableVolume(state);
-    if (usable === undefined) return undefined;
-    ready.set(name, usable);
-  }
-  return ready;
-}
-
-/** A claim that is not bound yet waits for any claim or PersistentVolume: binding one may free or take another. */
-function concerns(change: ClusterObjectChange, pod: Pod, { volume, resolved }: VolumeEntry): boolean {
-  const claimed = claimNameOf(pod, volume);
-  if (resolved === undefined) return claimed !== undefined && (change.kind === 'PersistentVolumeClaim' || change.kind === 'PersistentVolume');
-  if (change.kind === 'PersistentVolumeClaim' && change.name === claimed) return true;
-  if (change.kind === 'PersistentVolume' && resolved.spec.kind === 'persistent' && change.name === resolved.spec.name) return true;
-  return resolved.plugin.objectsOf(resolved.spec, pod).some(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name);
-}
-
-function sameMetadata(left: Pod, right: Pod): boolean {
-  const text = (pod: Pod): string => JSON.stringify([pod.metadata.labels, pod.metadata.annotations]);
-  return text(left) === text(right);
 }
