@@ -131,7 +131,7 @@ describe('a pod that is not simply running', () => {
     buildPod({ 'metadata.uid': 'uid-1', 'metadata.generation': more.generation ?? 1, 'spec.terminationGracePeriodSeconds': 2, 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: [JSON.stringify(more.args ?? {})], resources: { requests: { memory: '16Mi' }, limits: { memory } } } });
   const sizes = (node: Node): string[] => node.runtime.containers('uid-1').map(({ config, state, resources }) => `#${config.attempt} ${state} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi`);
 
-  it('waits no longer for its crash back-off when it gets other resources, and starts with them', async () => {
+  it('waits no longer for its crash back-off when it gets other resources, and starts with them, in a group that allows them', async () => {
     const node = new Node(3);
     const args = { exitAfterMs: 100, exitCode: 1, faulty: true };
     node.want(one('32Mi', { args }));
@@ -140,6 +140,30 @@ describe('a pod that is not simply running', () => {
     node.want(one('64Mi', { args, generation: 2 }));
     await node.clock.advance(2000);
     assert.ok(sizes(node).some((size) => size === '#3 exited 64Mi'), sizes(node).join());
+    assert.equal(node.podLimits()?.memoryBytes, 64 * MiB);
+  });
+
+  it('has a new sandbox made while its resources change: its group allows what they are then', async () => {
+    const node = new Node(6);
+    node.want(one('32Mi'));
+    node.start();
+    await node.until('creation', () => sizes(node).join() === '#0 running 32Mi');
+    node.runtime.hang('updateContainerResources', { times: 1 });
+    node.want(one('64Mi', { generation: 2 }));
+    const [sandbox] = node.runtime.sandboxes('uid-1');
+    node.runtime.killSandbox(sandbox?.id ?? '', { withContainers: true });
+    await node.until('the new one', () => sizes(node).some((size) => size === '#1 running 64Mi') && node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
+  });
+
+  it('is held to its old limits by the kernel for a while, and no longer than that', async () => {
+    const node = new Node(7);
+    const args = { exitAfterMs: 100, exitCode: 1, faulty: true };
+    node.want(one('32Mi', { args }));
+    node.start();
+    await node.until('a crash', () => node.runtime.containers('uid-1').some(({ config, state }) => config.attempt === 1 && state === 'exited'));
+    node.cgroups.fail('update', { name: POD_GROUP, kind: 'Unavailable', times: 2 });
+    node.want(one('64Mi', { args, generation: 2 }));
+    await node.until('the new limit', () => node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
   });
 
   it('comes back under its uid while it is being stopped, with what it asks for then', async () => {

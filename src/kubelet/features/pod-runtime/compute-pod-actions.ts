@@ -5,7 +5,7 @@ import { deletionGraceSeconds } from '../../../api/pod.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { newestContainer } from '../../model/runtime-status.ts';
 import { computeInitActions } from './compute-init-actions.ts';
-import { isPodLevelChanged, resizeSteps } from './compute-resize.ts';
+import { isPodLevelChanged, isStartedOtherwise, resizeSteps } from './compute-resize.ts';
 import { isDefinitionChanged } from './container-hash.ts';
 import type { Draft, PlanFacts } from './plan-facts.ts';
 import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
@@ -47,8 +47,14 @@ export function computePodActions(facts: PlanFacts): PodActions {
     return { steps: [killPodStep(pod, 'nothing-to-run'), ...pruneSteps(pod, status)], waits: [], sandbox: undefined, initialized };
   }
   const { starts, waits } = splitByBackoff(facts, draft.starts, sandbox);
-  const podLevelChanged = facts.actuated !== undefined && isPodLevelChanged(pod, facts.actuated);
-  return { steps: [...draft.kills, ...pruneSteps(pod, status), ...resizeSteps(draft.resize, podLevelChanged), ...starts], waits, sandbox, initialized };
+  return { steps: [...draft.kills, ...pruneSteps(pod, status), ...resizeSteps(draft.resize, mustResizePod(facts, starts)), ...starts], waits, sandbox, initialized };
+}
+
+/** Whether the pod's own cgroup has to follow, apart from containers that run: for its own resources, or for those of containers that start. */
+function mustResizePod({ pod, actuated }: PlanFacts, starts: readonly Step[]): boolean {
+  if (actuated === undefined) return false;
+  const starting = new Set(starts.flatMap((step) => (step.kind === 'startContainer' ? [step.name] : [])));
+  return isPodLevelChanged(pod, actuated) || restartableContainers(pod).some((container) => starting.has(container.name) && isStartedOtherwise(pod, container, actuated));
 }
 
 /** Of several live runs of one container (a create that took effect late, a hand at work) only the newest is kept. */
@@ -116,7 +122,7 @@ function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { ki
     first === undefined ? regular.map((container) => ({ container, role: 'regular' })) : [{ container: first, role: initRole(first) }];
   const { starts, waits } = splitByBackoff(facts, planned, sandbox);
   const steps: Step[] = [];
-  if (stop) steps.push(killPodStep(pod, 'sandbox-changed'), ...purgeSteps(pod, status));
+  if (stop) steps.push(killPodStep(pod, 'sandbox-changed'), ...purgeSteps(pod, status), ...resizeSteps({ updates: [], restarts: false }, mustResizePod(facts, starts)));
   steps.push({ kind: 'createSandbox', attempt: sandbox.attempt, reason: sandbox.reason }, ...starts);
   return { steps, waits, sandbox, initialized: first === undefined };
 }

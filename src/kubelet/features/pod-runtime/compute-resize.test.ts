@@ -76,6 +76,19 @@ describe('plans of a resize', () => {
     assert.deepEqual(plan([aContainer('app')], records({ init: of({ cpu: '100m' }), app: {} }), { initContainers: [init], runs: [aRun('init', 0), aRun('app', 'running')] }), []);
   });
 
+  test('a container that was down during its resize starts after the pod has grown for it; the first start of a container concerns nobody', () => {
+    const grown = app(of({ cpu: '200m' }, { memory: '128Mi' }));
+    const before = of({ cpu: '200m' }, { memory: '64Mi' });
+    const both = ['pod raise memory', 'pod lower memory', 'pod raise cpu', 'pod lower cpu', 'start app#1'];
+    assert.deepEqual(plan([grown], records({ app: before }), { runs: [aRun('app', 1)] }), both);
+    assert.deepEqual(plan([grown], records({ app: of({ cpu: '200m' }, { memory: '128Mi' }) }), { runs: [aRun('app', 1)] }), ['start app#1']);
+    assert.deepEqual(plan([grown], records({}), { runs: [aRun('app', 1)] }), ['start app#1']);
+  });
+
+  test("a pod's cgroup that could not be changed is tried again, though its containers are as they should be", () => {
+    assert.deepEqual(plan([app(old)], { ...records({ app: old }), podUnsettled: true }), ['pod raise memory', 'pod lower memory', 'pod raise cpu', 'pod lower cpu']);
+  });
+
   test('a pod-level change reaches the pod, and containers that have no limit of their own', () => {
     const pod = of({ memory: '128Mi' }, { memory: '256Mi' });
     const own = aContainer('own', { resources: of({}, { memory: '64Mi' }) });

@@ -15,6 +15,8 @@ export type ResizedResource = 'memory' | 'cpu';
 export interface ActuatedFacts {
   container: (name: string) => ResourceRequirements | undefined;
   podLevel: ResourceRequirements | undefined;
+  /** The pod's cgroup is known not to be what it should be. */
+  podUnsettled?: boolean;
 }
 
 /** What is to be done about one running container whose resources are not what its pod was granted. */
@@ -50,6 +52,17 @@ export function computeContainerResize(pod: Pod, container: Container, actual: C
   const changes = [memory, cpu].filter((change) => change !== undefined);
   if (changes.length === 0) return { kind: 'none' };
   return changes.some(({ resource }) => restartsFor(container, resource)) ? { kind: 'restart' } : { kind: 'update', changes };
+}
+
+/**
+ * Whether the container ran last with other resources than it will be started with. Then the pod's cgroup has not heard of them yet, either.
+ * (Upstream leaves that cgroup as it was, and a container that was down during its resize is held to the old limit by it.)
+ */
+export function isStartedOtherwise(pod: Pod, container: Container, actuated: ActuatedFacts): boolean {
+  const recorded = actuated.container(container.name);
+  if (recorded === undefined) return false;
+  const [wanted, current] = [amountsOf(pod.spec.resources, container.resources), amountsOf(undefined, recorded)];
+  return wanted.memoryLimit !== current.memoryLimit || wanted.memoryRequest !== current.memoryRequest || wanted.cpuLimit !== current.cpuLimit || wanted.cpuRequest !== current.cpuRequest;
 }
 
 /** Brought about, and not on record: the agent died in between. Otherwise a container would be restarted for it once more. */
@@ -93,6 +106,7 @@ function restartsFor(container: Container, resource: ResizedResource): boolean {
 
 /** Whether the pod's own CPU or memory is not what is on record. A pod without any needs no record. */
 export function isPodLevelChanged(pod: Pod, actuated: ActuatedFacts): boolean {
+  if (actuated.podUnsettled === true) return true;
   const { resources } = pod.spec;
   if (resources === undefined) return false;
   const [wanted, current] = [rawAmounts(resources), rawAmounts(actuated.podLevel)];
@@ -109,7 +123,7 @@ export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: A
     const actual = newestContainer(status, container.name);
     return actual !== undefined && computeContainerResize(pod, container, actual, actuated).kind !== 'none';
   });
-  return someContainer || (pod.spec.resources !== undefined && actuated.podLevel !== undefined && isPodLevelChanged(pod, actuated));
+  return someContainer || actuated.podUnsettled === true || (pod.spec.resources !== undefined && actuated.podLevel !== undefined && isPodLevelChanged(pod, actuated));
 }
 
 /** What the planner finds while it goes through the containers. */

@@ -7,7 +7,7 @@ import { podConditionReasons } from '../../../api/reasons.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import { bytesOf, milliOf } from '../../model/actual-resources.ts';
 import { milliCpuOfQuota, milliCpuOfShares, quotaOfMilliCpu, sharesOfMilliCpu } from '../../model/cpu-units.ts';
-import { podUid } from '../../model/ids.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { newestContainer } from '../../model/runtime-status.ts';
 import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
@@ -27,6 +27,8 @@ import type { SyncRun } from './sync-run.ts';
  */
 export class PodResizer {
   readonly #deps: PodRuntimeDeps;
+  /** Pods whose cgroup could not be brought to what it should be. */
+  readonly #unsettled = new Set<PodUid>();
 
   constructor(deps: PodRuntimeDeps) {
     this.#deps = deps;
@@ -37,7 +39,7 @@ export class PodResizer {
     const { resize } = this.#deps;
     if (resize === undefined) return undefined;
     const uid = podUid(pod.metadata.uid);
-    return { container: (name) => resize.actuated.container(uid, name), podLevel: resize.actuated.podLevel(uid) };
+    return { container: (name) => resize.actuated.container(uid, name), podLevel: resize.actuated.podLevel(uid), podUnsettled: this.#unsettled.has(uid) };
   }
 
   /** Takes over what an earlier agent brought about and did not live to record. */
@@ -74,8 +76,11 @@ export class PodResizer {
         if (step.phase === 'raise' && step.resource === 'memory') await this.#checkUsage(run, step, { values, wanted });
         for (const limits of changesOf(step, values, wanted)) await this.#applyToPod(run, { resource: step.resource, values, limits }, cgroups);
       }
-      if (step.phase === 'lower') this.#recordPodLevel(run, step.resource, actuated);
-    });
+      if (step.phase !== 'lower') return;
+      this.#recordPodLevel(run, step.resource, actuated);
+      // The last step of a resize.
+      if (step.resource === 'cpu') this.#unsettled.delete(run.uid);
+    }, () => void this.#unsettled.add(run.uid));
   }
 
   async resizeContainer(run: SyncRun, step: StepOf<'resizeContainer'>): Promise<string | undefined> {
@@ -95,7 +100,11 @@ export class PodResizer {
     });
   }
 
-  async #try(run: SyncRun, work: (resize: NonNullable<PodRuntimeDeps['resize']>) => Promise<void>): Promise<string | undefined> {
+  forgetPod(uid: PodUid): void {
+    this.#unsettled.delete(uid);
+  }
+
+  async #try(run: SyncRun, work: (resize: NonNullable<PodRuntimeDeps['resize']>) => Promise<void>, onFailure: () => void = () => undefined): Promise<string | undefined> {
     const { resize } = this.#deps;
     if (resize === undefined || run.resizeFailed) return undefined;
     try {
@@ -104,6 +113,7 @@ export class PodResizer {
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       run.resizeFailed = true;
+      onFailure();
       const message = errorMessage(error);
       run.fail({ scope: 'resize', reason: podConditionReasons.error, message });
       this.#deps.log.warn('resources of a running pod could not be changed', { pod: podKey(run.pod), error: message });

@@ -110,6 +110,7 @@ export class PodRuntime {
   forgetPod(uid: PodUid, status?: PodRuntimeStatus): void {
     this.startFailures.forgetPod(uid);
     this.#backoff.forgetPod(uid);
+    this.#resizer.forgetPod(uid);
     if (status !== undefined) this.#killer.forgetContainers(status);
   }
 
