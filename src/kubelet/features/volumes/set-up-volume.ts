@@ -92,7 +92,8 @@ export async function makeVolume(parts: SetUpParts, pod: Pod, resolved: Resolved
   return inStep(block ? 'MapVolume.MapPodDevice failed' : 'MountVolume.SetUp failed', spec, async () => {
     if (plugin.ownFolder !== false && !state.again) await parts.makeDirectory(path.slice(0, path.lastIndexOf('/')), POD_FOLDER_MODE);
     const { ownership, againInMs, settled = false, ...ready } = await plugin.setUp({ pod, spec, path, ...state, staged, fsGroup });
-    if (ownership === 'apply' && fsGroup !== undefined && !state.again) await parts.applyFsGroup(pod, ready.hostPath);
+    // What ages is made anew, and so are its files.
+    if (ownership === 'apply' && fsGroup !== undefined && (!state.again || againInMs !== undefined)) await parts.applyFsGroup(pod, ready.hostPath);
     if (block && !state.again) parts.recorder.event(pod, 'Normal', volumeEvents.successfulMountVolume, `MapVolume.MapPodDevice succeeded for volume "${spec.name}" volumeMapPath "${path.slice(0, path.lastIndexOf('/'))}"`);
     const extraGroups = extraGroupsOf(spec);
     return { mounted: { name: spec.podVolume, ...ready, ...(extraGroups.length === 0 ? {} : { extraGroups }) }, againInMs, settled };

@@ -125,6 +125,36 @@ test('a pod that vanished while no agent ran is taken down from its folder, and 
   assert.deepEqual([calls, disk.size, await world.files.list(`${ROOT}/pods`)], [['tearDown u1', 'unstage'], 0, []]);
 });
 
+test('an object in another namespace, such as the secret of a PersistentVolume, is followed too', async () => {
+  const { plugin, calls, faults } = stagedPlugin();
+  const world = volumeWorld({ plugins: [{ ...plugin, objectsOf: () => [{ kind: 'Secret', namespace: 'storage', name: 'key' }] }] });
+  faults.stage = () => Promise.reject(new Error('no secret'));
+  const waiting = world.manager.ensure(testPod('u1', [shared]));
+  await world.clock.settle();
+  delete faults.stage;
+  world.manager.objectChanged({ kind: 'Secret', namespace: 'default', name: 'key' });
+  await world.clock.settle();
+  assert.deepEqual(calls, ['stage']);
+  world.manager.objectChanged({ kind: 'Secret', namespace: 'storage', name: 'key' });
+  await waiting;
+});
+
+test('what is set up again because it ages gets the pod\'s group again, another volume does not', async () => {
+  for (const againInMs of [60_000, undefined]) {
+    const { plugin } = stagedPlugin();
+    const setUp: VolumePlugin['setUp'] = async ({ path }) => ({ hostPath: path, readOnly: false, selinuxRelabel: false, ownership: 'apply', ...(againInMs === undefined ? {} : { againInMs }) });
+    const world = volumeWorld({ plugins: [{ ...plugin, setUp, followsPod: () => true }] });
+    const pod = testPod('u1', [shared], { securityContext: { fsGroup: 77 } });
+    await makeFolders(world, 'u1');
+    const ready = await world.manager.ensure(pod);
+    const path = ready.get('v')?.hostPath ?? '';
+    world.files.seed({ [`${path}/new`]: 'made anew' });
+    await world.manager.ensure({ ...pod, metadata: { ...pod.metadata, labels: { a: 'b' } } });
+    await world.clock.settle();
+    assert.equal((await world.files.lstat(`${path}/new`))?.gid, againInMs === undefined ? 0 : 77);
+  }
+});
+
 test('who comes back may let go at once: neither storage nor folders of vanished pods wait for their back-off', async () => {
   const { plugin, calls, disk, faults } = stagedPlugin();
   const before = volumeWorld({ plugins: [plugin] });
