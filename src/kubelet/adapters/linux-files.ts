@@ -36,6 +36,12 @@ export class LinuxFiles implements HostFiles {
   /** Paths whose child is past its deadline and not gone yet: retries must not pile up processes. */
   readonly #stuck = new Set<string>();
   readonly #work = new FileWork(WORKERS);
+  readonly #silenceMs: number;
+
+  /** `workSilenceMs`: when a child that works on a tree counts as stuck. */
+  constructor(options: { workSilenceMs?: number } = {}) {
+    this.#silenceMs = options.workSilenceMs ?? WORK_SILENCE_MS;
+  }
 
   async readText(path: string, limitBytes?: number): Promise<string> {
     return (await this.#read(path, limitBytes)).toString('utf8');
@@ -145,7 +151,7 @@ export class LinuxFiles implements HostFiles {
   async removeTree(path: string): Promise<void> {
     const normalized = nodePath.normalize(path);
     if ((await removeTree(pooledFdOps, normalized, { budget: MOST_REMOVED_HERE })) === 'done') return;
-    await this.#work.run({ op: 'removeTree', path: normalized }, { silenceMs: WORK_SILENCE_MS });
+    await this.#work.run({ op: 'removeTree', path: normalized }, { silenceMs: this.#silenceMs });
   }
 
   async giveToGroup(path: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome> {
@@ -154,7 +160,7 @@ export class LinuxFiles implements HostFiles {
     if (outcome !== 'large') return outcome;
     if (this.#stuck.has(path)) throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, { op: 'giveToGroup' });
     try {
-      const work = { silenceMs: WORK_SILENCE_MS, onExit: () => this.#stuck.delete(path), ...(onProgress === undefined ? {} : { onProgress }) };
+      const work = { silenceMs: this.#silenceMs, onExit: () => this.#stuck.delete(path), ...(onProgress === undefined ? {} : { onProgress }) };
       return (await this.#work.run({ op: 'giveToGroup', path, ...group }, work)).outcome;
     } catch (error) {
       if (isKind(error, 'Timeout')) this.#stuck.add(path);
