@@ -93,6 +93,20 @@ describe('the status of a pod', () => {
     assert.deepEqual([after?.reason, after?.conditions?.filter(({ type }) => type === 'DisruptionTarget').map(({ reason }) => reason)], ['Preempting', ['TerminationByKubelet']]);
   });
 
+  it('leaves the last word on a pod that was stopped to make room to its containers, also for a later agent', () => {
+    const { updater, world, contain } = harness();
+    world.runtime = contain('running');
+    world.verdict = { kind: 'preempted', reason: 'Preempting', message: 'm', condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'c' } };
+    assert.equal(updater.refresh(uid)?.phase, 'Failed');
+    world.worker = { phase: 'terminating', subject: { kind: 'pod', pod: buildPod() }, termination: { cause: 'evicted', graceMs: 1000, gone: false } };
+    assert.equal(updater.refresh(uid)?.phase, 'Failed');
+    world.runtime = contain('exited');
+    const ended = updater.refresh(uid);
+    assert.deepEqual([ended?.phase, ended?.reason, ended?.conditions?.some(({ type }) => type === 'DisruptionTarget')], ['Succeeded', undefined, true]);
+    world.worker = { phase: 'syncing', pod: buildPod() };
+    assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
+  });
+
   it('tells how long is left until the deadline, and nothing without one', async () => {
     const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
     const pod = buildPod({ 'spec.activeDeadlineSeconds': 30 });

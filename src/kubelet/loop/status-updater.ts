@@ -69,7 +69,7 @@ export class StatusUpdater {
       runtime,
       previous,
       isTerminal,
-      override: verdict?.kind === 'preempted' ? { phase: 'Failed', reason: verdict.reason, message: verdict.message } : this.#deadline(pod, previous),
+      override: verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous),
       rules,
       probes,
       failures,
@@ -98,6 +98,14 @@ export class StatusUpdater {
   #runtimeStatus(pod: Pod): PodRuntimeStatus {
     return this.#parts.runtimeStatus({ uid: podUid(pod.metadata.uid), name: pod.metadata.name, namespace: pod.metadata.namespace });
   }
+}
+
+/**
+ * A pod that is stopped to make room has failed until nothing of it runs; then its containers have the last word, as they have of any pod
+ * that ends (upstream: SyncTerminatingPod applies the verdict, and judges the pod anew once it has stopped).
+ */
+function preempted({ reason, message }: PodVerdict, facts: { previous: PodStatus | undefined; isTerminal: boolean }): { phase: 'Failed'; reason: string; message: string } | undefined {
+  return facts.isTerminal || facts.previous?.phase === 'Succeeded' ? undefined : { phase: 'Failed', reason, message };
 }
 
 /**

@@ -15,7 +15,8 @@ export function withVerdict(status: PodStatus, verdict: PodVerdict | undefined):
   if (verdict?.kind === 'held') return status.phase === 'Pending' ? { ...withoutContainers(own), reason: verdict.reason, message: verdict.message } : own;
   if (verdict?.kind !== 'preempted') return own;
   const conditions = (status.conditions ?? []).filter((condition) => condition.type !== verdict.condition.type);
-  return { ...own, reason: verdict.reason, message: verdict.message, conditions: [verdict.condition, ...conditions] };
+  const said = status.phase === 'Failed' ? { reason: verdict.reason, message: verdict.message } : {};
+  return { ...own, ...said, conditions: [verdict.condition, ...conditions] };
 }
 
 function withoutReason({ reason: _reason, message: _message, ...rest }: PodStatus): PodStatus {
