@@ -34,6 +34,10 @@ test('an interim answer is passed over', () => {
   assert.deepEqual(read('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx'), answer(200, 'x'));
 });
 
+test('interim answers without end are not waited through', () => {
+  assert.deepEqual(read('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(6)), { kind: 'malformed', message: 'net/http: too many 1xx informational responses' });
+});
+
 test('of a long body the beginning is enough', () => {
   assert.deepEqual(read(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(64)}`), answer(200, 'x'.repeat(64)));
   assert.deepEqual(read(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n${'y'.repeat(80)}`), answer(200, 'y'.repeat(64)));

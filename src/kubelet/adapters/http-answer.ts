@@ -12,6 +12,8 @@ const STATUS_LINE = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
 const CHUNKED = /^transfer-encoding:[^\n]*chunked/im;
 const LOCATION = /^location:[ \t]*([^\r\n]*)/im;
 const CONTENT_LENGTH = /^content-length:[ \t]*([^\r\n]*)/im;
+/** As Go's client. */
+const MAX_INTERIM = 5;
 const MAX_CHUNK_LINE_BYTES = 256;
 const LF = 0x0a;
 const EMPTY = Buffer.alloc(0);
@@ -31,6 +33,7 @@ export class AnswerReader {
   #bytes: Buffer = EMPTY;
   /** Of `#bytes`, while the head is not complete: up to here there is no end of it. */
   #searched = 0;
+  #interim = 0;
   #head: { status: number; location: string | undefined; chunked: boolean; length: number | undefined } | undefined;
   #body: Buffer[] | undefined;
   #bodyBytes = 0;
@@ -73,7 +76,10 @@ export class AnswerReader {
       const status = Number(STATUS_LINE.exec(firstLine)?.[1]);
       if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
       // An interim answer: the real one follows.
-      if (status >= 100 && status < 200 && status !== 101) continue;
+      if (status >= 100 && status < 200 && status !== 101) {
+        if (++this.#interim > MAX_INTERIM) return { kind: 'malformed', message: 'net/http: too many 1xx informational responses' };
+        continue;
+      }
       const chunked = CHUNKED.test(text);
       const length = status === 204 || status === 304 || status === 101 ? 0 : lengthOf(text);
       this.#head = { status, location: status >= 300 && status < 400 ? headerOf(text, LOCATION) : undefined, chunked: chunked && length !== 0, length: chunked ? undefined : length };

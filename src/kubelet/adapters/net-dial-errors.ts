@@ -7,8 +7,11 @@ const causes: Readonly<Record<string, string>> = {
   ENETUNREACH: 'connect: network is unreachable',
   EHOSTDOWN: 'connect: host is down',
   ETIMEDOUT: 'connect: connection timed out',
-  ENOTFOUND: 'lookup: no such host',
-  EAI_AGAIN: 'lookup: temporary failure in name resolution',
+};
+
+const lookUps: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'Temporary failure in name resolution',
 };
 
 /** Failures of this process, which say nothing of the other side. */
@@ -26,6 +29,7 @@ export function dialError(error: unknown, op: string, address: string): KubeletE
   const options = { op, cause: error };
   const before = op === '' ? '' : `${op}: `;
   if (ownFailures.has(code)) return new KubeletError('Internal', `${before}dial tcp ${address}: ${code}`, options);
+  if (code in lookUps) return new KubeletError('Unavailable', `${before}dial tcp: lookup ${address.replace(/:\d+$/, '')}: ${lookUps[code]}`, options);
   if (code in causes) return new KubeletError('Unavailable', `${before}dial tcp ${address}: ${causes[code]}`, options);
   if (code === 'ECONNRESET') return new KubeletError('Unavailable', `${before}${message === 'socket hang up' ? 'EOF' : 'read: connection reset by peer'}`, options);
   if (plainAnswer.test(message) && (code === 'EPROTO' || code.startsWith('ERR_SSL'))) return new KubeletError('Invalid', `${before}http: server gave HTTP response to HTTPS client`, options);

@@ -14,8 +14,9 @@ const PADDED = 0x8;
 const END_HEADERS = 0x4;
 const FRAME_HEAD_BYTES = 9;
 const MESSAGE_HEAD_BYTES = 5;
-/** A health answer has two bytes. */
+/** A health answer has two bytes, and a handful of frames around it. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_FRAMES = 256;
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const sharedBuffer = Buffer.allocUnsafeSlow(32 * 1024);
@@ -58,6 +59,7 @@ type Reading = { kind: 'more'; reply: Buffer | undefined } | { kind: 'message'; 
 export class HealthAnswerReader {
   #bytes: Buffer = Buffer.alloc(0);
   #message: Buffer = Buffer.alloc(0);
+  #frames = 0;
 
   push(bytes: Uint8Array): Reading {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
@@ -67,6 +69,7 @@ export class HealthAnswerReader {
       if (this.#bytes.length < FRAME_HEAD_BYTES) break;
       const size = this.#bytes.readUIntBE(0, 3);
       if (this.#bytes.length < FRAME_HEAD_BYTES + size) break;
+      if (++this.#frames > MAX_FRAMES) return { kind: 'odd' };
       const [type = 0, flags = 0] = this.#bytes.subarray(3, 5);
       const payload = this.#bytes.subarray(FRAME_HEAD_BYTES, FRAME_HEAD_BYTES + size);
       this.#bytes = this.#bytes.subarray(FRAME_HEAD_BYTES + size);

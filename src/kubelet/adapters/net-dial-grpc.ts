@@ -47,7 +47,7 @@ export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal):
   const message = await checkPlain({ ...target, bytes: bytesOf(target.address, target.service) }, signal);
   if (message !== undefined) return decodeResponse(message);
   const leftMs = target.timeoutMs - (performance.now() - startMs);
-  if (leftMs <= 0) throw signal?.aborted === true ? aborted() : new KubeletError('Timeout', `timeout: health rpc did not complete within ${formatDurationMs(target.timeoutMs)}`);
+  if (leftMs <= 0) throw signal?.aborted === true ? aborted() : timeoutOf(target);
   return checkFully(target, leftMs, signal);
 }
 
@@ -65,8 +65,11 @@ const aborted = (): KubeletError => new KubeletError('Aborted', 'the probe was a
 function checkFully(target: GrpcTarget, leftMs: number, signal?: AbortSignal): Promise<ServingStatus> {
   const { address, service } = target;
   const client = new Client(address, credentials.createInsecure(), { 'grpc.primary_user_agent': 'kube-probe/1.36', 'grpc.enable_http_proxy': 0, 'grpc.use_local_subchannel_pool': 1 });
+  let guard: NodeJS.Timeout | undefined;
   return new Promise<ServingStatus>((resolve, reject) => {
     const deadline = Date.now() + leftMs;
+    // The client's own deadline is not hard while a peer floods it.
+    guard = setTimeout(() => reject(timeoutOf(target)), leftMs);
     const call = client.makeUnaryRequest('/grpc.health.v1.Health/Check', encodeRequest, decodeResponse, service, new Metadata(), { deadline }, (error, answer) => {
       signal?.removeEventListener('abort', abort);
       if (error === null) resolve(answer ?? 'UNKNOWN');
@@ -75,7 +78,14 @@ function checkFully(target: GrpcTarget, leftMs: number, signal?: AbortSignal): P
     const abort = (): void => call.cancel();
     if (signal?.aborted === true) abort();
     else signal?.addEventListener('abort', abort, { once: true });
-  }).finally(() => client.close());
+  }).finally(() => {
+    clearTimeout(guard);
+    client.close();
+  });
+}
+
+function timeoutOf({ timeoutMs }: GrpcTarget): KubeletError {
+  return new KubeletError('Timeout', `timeout: health rpc did not complete within ${formatDurationMs(timeoutMs)}`);
 }
 
 /** In upstream's words. It waits for a connection until the deadline, and then says so; a refused one is told at once here, with its reason. */

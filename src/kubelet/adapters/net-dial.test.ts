@@ -148,6 +148,12 @@ test('https is spoken without asking who answers; plain HTTP in return is told a
   assert.deepEqual(await failure(netDial.httpProbe(request('/x', { scheme: 'https' }))), ['Invalid', 'Get "https://127.0.0.1:PORT/x": http: server gave HTTP response to HTTPS client']);
 });
 
+test('a name that does not exist is told as one, a name and an address of the other family are reached', async () => {
+  assert.match((await failure(netDial.httpProbe(request('/', { host: 'nowhere.invalid' }))))[1], /^Get "http:\/\/nowhere\.invalid:PORT\/": dial tcp: lookup nowhere\.invalid: (no such host|Temporary failure in name resolution)$/);
+  assert.equal((await netDial.httpProbe(request('/', { host: 'localhost' }))).kind, 'answer');
+  await assert.rejects(netDial.httpProbe(request('/', { host: '::1' })), /Get "http:\/\/\[::1\]:\d+\/": dial tcp \[::1\]:\d+: connect: /);
+});
+
 test('an abort ends a probe at once', async () => {
   const controller = new AbortController();
   const work = failure(netDial.httpProbe(request('/never'), controller.signal));
