@@ -219,11 +219,11 @@ describe('an agent that is restarted', () => {
   test('keeps what is used as it is, and takes down what its pod left meanwhile', async () => {
     const { agent } = ground;
     const driver = await driverOf('restart');
-    agent.writeManifest('restart-claims', csiDriver(driver, { volumeLifecycleModes: ['Persistent', 'Ephemeral'] }), ...claimed(driver, 'kept'), ...claimed(driver, 'left'));
+    agent.writeManifest('restart-claims', csiDriver(driver, { volumeLifecycleModes: ['Persistent', 'Ephemeral'] }), ...claimed(driver, 'kept'), ...claimed(driver, 'left'), ...claimed(driver, 'disk', { mode: 'Block' }));
     const inline = { name: 'extra', csi: { driver: driver.setting.name } };
     const both = [container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }, { name: 'extra', mountPath: '/extra' }] })];
     const kept = await agent.run(user('kept', 'kept', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'kept' } }, inline], containers: both }));
-    await agent.run(user('left', 'left'));
+    await Promise.all([agent.run(user('left', 'left')), agent.run(user('disk', 'disk', { containers: [container('main', { volumeDevices: [{ name: 'data', devicePath: '/dev/xvda' }] })] }))]);
     await agent.inside('kept', 'echo one > /data/word');
     await agent.kill9();
     agent.removeManifest('left');
@@ -235,9 +235,10 @@ describe('an agent that is restarted', () => {
     assert.equal(await agent.inside('kept', 'cat /data/word'), 'one');
     assert.deepEqual([driver.calls('NodeUnpublishVolume', 'handle-kept'), driver.calls('NodeUnstageVolume', 'handle-kept')], [[], []]);
     assert.equal(mountsOf('pv-kept/mount').length, 1);
-    await agent.remove('kept');
-    await driver.asked('NodeUnstageVolume', 'handle-kept');
-    assert.equal(driver.calls('NodeUnpublishVolume').length, 3);
+    assert.equal(mountsOf('pv-disk/dev/').length, 1);
+    await agent.remove('kept', 'disk');
+    await Promise.all([driver.asked('NodeUnstageVolume', 'handle-kept'), driver.asked('NodeUnstageVolume', 'handle-disk')]);
+    assert.equal(driver.calls('NodeUnpublishVolume').length, 4);
   });
 
   test('nothing is left mounted, and no folder of a volume', async () => {
