@@ -1,7 +1,7 @@
 // A file system whose server does not answer, as a FUSE mount that nobody serves: every touch of it hangs in the kernel.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,10 +15,13 @@ import { waitUntil } from '../../../src/up/processes.ts';
 const MOUNTS = 6;
 let folder: string;
 const servers: number[] = [];
-const mounts = new LinuxMounts({ timeoutMs: 400 });
+const mounts = new LinuxMounts({ timeoutMs: 1500 });
 const files = new LinuxFiles({ workSilenceMs: 400 });
 
+const skip = existsSync('/dev/fuse') ? false : 'this kernel has no FUSE';
+
 before(() => {
+  if (skip !== false) return;
   folder = mkdtempSync(join(tmpdir(), 'kts-dead-'));
   for (let index = 0; index < MOUNTS; index++) {
     const at = join(folder, `dead-${index}`);
@@ -36,6 +39,7 @@ function endServers(): void {
 }
 
 after(async () => {
+  if (skip !== false) return;
   endServers();
   for (const { path } of (await mounts.listBelow(folder)).reverse()) await mounts.unmount(path);
   rmSync(folder, { recursive: true, force: true });
@@ -44,7 +48,7 @@ after(async () => {
 const kindOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'done', errorKind);
 const target = (name: string): string => join(folder, 'pod', 'volume-subpaths', name, 'main', '0');
 
-describe('mounts that do not answer', () => {
+describe('mounts that do not answer', { skip }, () => {
   test('hold up their own volumes and nothing else', async () => {
     const dead = Array.from({ length: MOUNTS }, (_, index) => join(folder, `dead-${index}`));
     const own = join(folder, 'own');
@@ -67,6 +71,6 @@ describe('mounts that do not answer', () => {
     endServers();
     let said = '';
     const again = (): Promise<string> => mounts.bindBeneath({ root: join(folder, 'dead-0'), subPath: 'some/part', target: target('v0') }).then(() => 'mounted', errorMessage);
-    assert.ok(await waitUntil(async () => /is not connected/.test((said = await again())), 5000, 20), said);
+    assert.ok(await waitUntil(async () => /is not connected/.test((said = await again())), 20_000, 20), said);
   });
 });
