@@ -80,6 +80,12 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
   });
 
+  it('judges no pod that is deleted already', () => {
+    const { handlers, calls } = harness();
+    handlers.podAdditions({ op: 'ADD', source: 'api', pods: [pod('a', { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z' })] });
+    assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
+  });
+
   it('tells of an update that needs what the node does not declare, and goes on', () => {
     const { handlers, calls, store, missing } = harness();
     missing.push('X', 'Y');

@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log.ts';
-import { isMirrorPod, podKey } from '../../api/pod.ts';
+import { isDeleted, isMirrorPod, podKey } from '../../api/pod.ts';
 import { podEvents } from '../../api/reasons.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
@@ -110,8 +110,8 @@ function begin(parts: PodHandlersParts, pod: Pod): void {
   endPredecessors(parts, pod);
   // Before the first status: a container that this agent found running brings its verdicts along.
   parts.probes.addPod(pod);
-  // One that is still being stopped under the same uid is judged when it begins anew.
-  if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined) parts.admission.consider(pod);
+  // One that is still being stopped under the same uid is judged when it begins anew; one that is deleted already never begins.
+  if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined && !isDeleted(pod)) parts.admission.consider(pod);
   parts.workers.update(pod, true);
   parts.status.refresh(podUid(pod.metadata.uid));
 }
