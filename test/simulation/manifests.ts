@@ -23,8 +23,18 @@ export const SECRET_NAMES = ['token', 'password'];
 export function objectsManifest(version: number, without: readonly string[] = []): string {
   const configs = CONFIG_NAMES.filter((name) => !without.includes(name)).map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: { key: `${name}-${version}` } }));
   const secrets = SECRET_NAMES.map((name) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' }, stringData: { key: `${name}-${version}` } }));
-  return [...configs, ...secrets].map((object) => JSON.stringify(object)).join('\n---\n');
+  return [...configs, ...secrets, ...CLAIMED].map((object) => JSON.stringify(object)).join('\n---\n');
 }
+
+const sharing = { accessModes: ['ReadWriteMany'], storageClassName: '' };
+/** A folder of the node as a volume that pods may claim. */
+const CLAIMED: readonly Json[] = [
+  { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data', namespace: 'default' }, spec: { ...sharing, resources: { requests: { storage: '1Mi' } }, volumeName: 'data' } },
+  {
+    apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'data' },
+    spec: { ...sharing, capacity: { storage: '1Mi' }, local: { path: paths.hostData }, nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/os', operator: 'In', values: ['linux'] }] }] } } },
+  },
+];
 
 interface ContainerPlan {
   name: string;
@@ -93,6 +103,8 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
   if (chance(random, 0.4)) volumes.push({ name: 'config', configMap: { name: pick(random, CONFIG_NAMES) } });
   if (chance(random, 0.25)) volumes.push({ name: 'secret', secret: { secretName: pick(random, SECRET_NAMES) } });
   if (chance(random, 0.15)) volumes.push({ name: 'host', hostPath: { path: `${paths.hostData}/dir-${between(random, 1, 3)}`, type: 'DirectoryOrCreate' } });
+  // By what else there is, so that chance goes on as it would without.
+  if (volumes.length === 2) volumes.push({ name: 'claimed', persistentVolumeClaim: { claimName: 'data' } });
   const whole = volumes.map((volume) => ({ name: volume['name'], mountPath: `/mnt/${String(volume['name'])}` }));
   // A part of each that a pod may write to; without a throw of the dice, so that chance goes on as it would without.
   const parts = volumes.filter(({ name }) => name === 'scratch' || name === 'host').map(({ name }) => ({ name, mountPath: `/part/${String(name)}`, subPath: 'some/part' }));
