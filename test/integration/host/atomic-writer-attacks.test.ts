@@ -13,7 +13,7 @@ import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
 import { AtomicWriter } from '../../../src/kubelet/features/volumes/atomic-writer.ts';
 import type { Payload } from '../../../src/kubelet/features/volumes/payload.ts';
 
-const UPDATES = 150;
+const UPDATES = 80;
 
 /** Everything in the volume becomes a link to the host, or a folder, or goes, at random and at full speed. */
 const ATTACK = `
