@@ -161,3 +161,78 @@ describe('volumes of a driver that fails, stalls and goes away', () => {
     }
   });
 });
+
+/** Upstream's end-to-end tests of the same names (test/e2e/storage/csimock/csi_node_stage_error_cases.go). */
+describe('the order of staging calls', () => {
+  async function begin(): Promise<Storage> {
+    const storage = new Storage(1);
+    storage.driver.capabilities = ['STAGE_UNSTAGE_VOLUME'];
+    await storage.manifests.write('objects.yaml', objectsText());
+    await storage.come();
+    storage.node.start();
+    await storage.node.clock.advance(1000);
+    return storage;
+  }
+  const run = async ({ node, manifests }: Storage, name: string): Promise<void> => {
+    await manifests.write(`${name}.yaml`, podText(name, 'a'));
+    await node.clock.advance(20_000);
+  };
+  const remove = async ({ node, manifests }: Storage, name: string): Promise<void> => {
+    await manifests.remove(`${name}.yaml`);
+    await node.clock.advance(20_000);
+  };
+  const staging = ({ driver }: Storage): string => driver.calls.map((call) => call.split(' ')[0]).filter((op) => op === 'stage' || op === 'unstage').join(' ');
+  const isRunning = ({ node }: Storage): boolean => node.runtime.containers().some(({ state }) => state === 'running');
+
+  for (const code of ['InvalidArgument', 'DeadlineExceeded'] as const) {
+    it(`should retry NodeStage after NodeStage ${code}`, async () => {
+      const storage = await begin();
+      storage.driver.fail('stage', { code, times: 2 });
+      await run(storage, 'one');
+      assert.equal(isRunning(storage), true);
+      await remove(storage, 'one');
+      assert.equal(staging(storage), 'stage stage stage unstage');
+    });
+
+    it(`two pods: should call NodeStage after previous NodeUnstage ${code}`, async () => {
+      const storage = await begin();
+      await run(storage, 'one');
+      storage.driver.fail('unstage', { code, times: 2 });
+      await storage.manifests.remove('one.yaml');
+      await storage.node.clock.advanceUntil(() => staging(storage).includes('unstage'), 30_000);
+      await run(storage, 'two');
+      assert.equal(isRunning(storage), true);
+      assert.match(staging(storage), /^stage unstage (unstage )?stage$/);
+      storage.driver.heal();
+      await remove(storage, 'two');
+      assert.match(staging(storage), /stage unstage$/);
+    });
+  }
+
+  it('should call NodeUnstage after NodeStage ephemeral error', async () => {
+    const storage = await begin();
+    storage.driver.fail('stage', { code: 'DeadlineExceeded' });
+    await run(storage, 'one');
+    assert.equal(isRunning(storage), false);
+    await remove(storage, 'one');
+    assert.match(staging(storage), /^(stage )+unstage$/);
+  });
+
+  it('should not call NodeUnstage after NodeStage final error', async () => {
+    const storage = await begin();
+    storage.driver.fail('stage', { code: 'InvalidArgument' });
+    await run(storage, 'one');
+    await remove(storage, 'one');
+    assert.match(staging(storage), /^stage( stage)*$/);
+  });
+
+  it('should not unmount the volume when its claim is going but still used by a running pod', async () => {
+    const storage = await begin();
+    await run(storage, 'one');
+    await storage.manifests.remove('objects.yaml');
+    storage.node.kill();
+    storage.node.start();
+    await storage.node.clock.advance(120_000);
+    assert.deepEqual([isRunning(storage), staging(storage).includes('unstage'), storage.driver.published.size], [true, false, 1]);
+  });
+});
