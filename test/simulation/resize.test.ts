@@ -155,6 +155,23 @@ describe('a pod that is not simply running', () => {
     await node.until('the new one', () => sizes(node).some((size) => size === '#1 running 64Mi') && node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
   });
 
+  it('has containers that never started: they, and its group, are as they were granted last', async () => {
+    const node = new Node(8);
+    const lift = node.runtime.fail('pullImage', { kind: 'Unavailable' });
+    const pulled = (memory: string): Pod => {
+      const pod = one(memory);
+      return { ...pod, spec: { ...pod.spec, containers: pod.spec.containers.map((container) => ({ ...container, image: 'docker.io/library/pulled:1' })) } };
+    };
+    node.want(pulled('32Mi'));
+    node.start();
+    await node.until('the sandbox', () => node.podLimits()?.memoryBytes === 32 * MiB && node.runtime.sandboxes('uid-1').length === 1);
+    await node.clock.advance(5000);
+    node.want(pulled('64Mi'));
+    await node.clock.advance(5000);
+    lift();
+    await node.until('the start', () => sizes(node).some((size) => size === '#0 running 64Mi') && node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
+  });
+
   it('is held to its old limits by the kernel for a while, and no longer than that', async () => {
     const node = new Node(7);
     const args = { exitAfterMs: 100, exitCode: 1, faulty: true };

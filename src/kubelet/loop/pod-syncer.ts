@@ -121,8 +121,8 @@ export class KubeletPodSyncer implements PodSyncer {
   /** What the pod is given before anything of it is made. */
   async #place(pod: Pod): Promise<PodPlacement> {
     const { cgroups, userNamespaces } = this.#parts;
-    const [{ cgroupParent }, userns] = await Promise.all([this.#telling(pod, { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' }, cgroups.ensurePodCgroup(pod)), userNamespaces.ensure(pod)]);
-    return { cgroupParent, userns };
+    const [{ cgroupParent, existed }, userns] = await Promise.all([this.#telling(pod, { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' }, cgroups.ensurePodCgroup(pod)), userNamespaces.ensure(pod)]);
+    return { cgroupParent, groupExisted: existed, userns };
   }
 
   /** A failure of `work` is also an event of the pod; being interrupted is none. */

@@ -42,6 +42,8 @@ export interface ContainerSettings {
 export interface PodPlacement {
   /** CRI's cgroup_parent of the pod. */
   cgroupParent: string;
+  /** The group was there already, so it may hold the pod to what it was granted earlier. */
+  groupExisted?: boolean;
   /** Supplemental groups that come with its persistent volumes. */
   extraGroups?: readonly number[];
   /** The mapping of its user namespace; needed for `hostUsers: false`. */

@@ -105,6 +105,17 @@ describe('a running pod that was granted other resources', () => {
   });
 });
 
+test('a pod whose group was there before its sandbox gets it as the pod was granted by now', async () => {
+  const world = new World();
+  world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
+  await world.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: true } });
+  assert.deepEqual(world.written, [{ memoryBytes: 64 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
+  const other = new World();
+  other.wanted = world.wanted;
+  await other.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: false } });
+  assert.deepEqual(other.written, []);
+});
+
 describe('an agent that died before it could record what it did', () => {
   const fields: Partial<Container> = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
 

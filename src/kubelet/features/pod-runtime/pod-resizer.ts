@@ -62,10 +62,13 @@ export class PodResizer {
     if (known && changed) await actuated.flush();
   }
 
-  /** The pod's cgroup was made with what it was granted. */
+  /** The pod's cgroup is as it was granted; so will its containers be, unless that changes before they start. */
   noteSandbox(run: SyncRun): void {
+    const actuated = this.#deps.resize?.actuated;
+    if (actuated === undefined) return;
     const { resources } = run.pod.spec;
-    if (resources !== undefined) this.#deps.resize?.actuated.setPodLevel(run.uid, withoutClaims(resources));
+    if (resources !== undefined) actuated.setPodLevel(run.uid, withoutClaims(resources));
+    for (const container of resizable(run.pod)) actuated.setContainer(run.uid, container.name, recordOf(run.pod, container));
   }
 
   async resizePod(run: SyncRun, step: StepOf<'resizePod'>): Promise<string | undefined> {
@@ -169,6 +172,18 @@ export class PodResizer {
   }
 }
 
+/** Brings the group of a pod of which nothing runs to what the pod was granted. */
+export async function settleGroup(pod: Pod, cgroups: PodCgroups): Promise<void> {
+  const values = await cgroups.read(pod);
+  if (values === undefined) return;
+  const wanted = cgroups.wanted(pod);
+  for (const resource of ['memory', 'cpu'] as const) {
+    for (const phase of ['raise', 'lower'] as const) {
+      for (const limits of changesOf({ resource, phase }, values, wanted)) await cgroups.update(pod, limits);
+    }
+  }
+}
+
 /** What is kept on record for a container that was given `resources`: its effective limits, as upstream records them. */
 function recordOf(pod: Pod, { resources = {} }: Pick<Container, 'resources'>): ResourceRequirements {
   const limits = effectiveLimits(pod.spec.resources, { resources });
@@ -192,7 +207,7 @@ function mixed(wanted: ResourceRequirements, current: ResourceRequirements, reso
 }
 
 /** Limits before requests on the way up, requests before limits on the way down; what stays is not written. A limit that the pod does not name stays as it is. */
-function changesOf({ resource, phase }: StepOf<'resizePod'>, values: CgroupValues, wanted: CgroupLimits): CgroupLimits[] {
+function changesOf({ resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | 'phase'>, values: CgroupValues, wanted: CgroupLimits): CgroupLimits[] {
   const rises = (before: number, after: number): boolean => unlimitedIsMost(after) > unlimitedIsMost(before);
   const falls = (before: number, after: number): boolean => unlimitedIsMost(after) < unlimitedIsMost(before);
   const moves = phase === 'raise' ? rises : falls;

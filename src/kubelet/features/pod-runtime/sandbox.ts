@@ -7,6 +7,7 @@ import { findSandboxOf, isNameTaken, mayExistAfter } from './adopt.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import type { DnsConfig, DnsRemark } from './dns-config.ts';
 import { computePodDns } from './dns-config.ts';
+import { settleGroup } from './pod-resizer.ts';
 import { podLogDirectory, sandboxConfig } from './sandbox-config.ts';
 import { formatPod } from './security-config.ts';
 import type { StartPacer } from './start-pacer.ts';
@@ -36,6 +37,7 @@ export class SandboxMaker {
       const slot = await run.takeSlot(this.#pacer);
       const [handler, { dns, remarks }, placed] = await Promise.all([this.runtimeHandler(run), this.#dns(run.pod), run.placement(), this.#makeLogDirectory(run.pod)]);
       const { placement, node } = { placement: placed, node: this.#deps.node() };
+      if (placed.groupExisted === true && this.#deps.resize !== undefined) await settleGroup(run.pod, this.#deps.resize.cgroups);
       const configOf = (attempt: number): SandboxConfig => sandboxConfig(run.pod, attempt, { settings: this.#deps.settings, node, placement, dns });
       const beganMs = clock.monotonicMs();
       const made = await this.#runUntilKnown(run, configOf, { attempt: step.attempt, handler });
