@@ -37,6 +37,8 @@ export class DiskMounter {
 
   /** At an existing directory. */
   async mount(device: string, target: string, { fsType, options }: DiskMount): Promise<void> {
+    // It becomes a part of a program's name.
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(fsType)) throw new KubeletError('Invalid', `fsType ${JSON.stringify(fsType)} is no name of a file system`);
     const readOnly = options.includes('ro');
     const found = await this.#formatOf(device);
     if (found === '') {

@@ -39,6 +39,7 @@ export class FibreChannelDisks implements DiskSource {
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {
     const { targetWWNs = [], wwids = [], lun = 0 } = sourceOf(spec) ?? {};
     const byWwn = targetWWNs.length > 0;
+    if ([...targetWWNs, ...wwids].some((name) => name.includes('/'))) throw new KubeletError('Invalid', `fc: ${JSON.stringify([...targetWWNs, ...wwids].join(' '))} names no disk`);
     return { id: byWwn ? `${targetWWNs.join(',')}:${lun}` : wwids.join(','), folder: byWwn ? `${targetWWNs.join('-')}-lun-${lun}` : wwids.join('-'), context: {} };
   }
 

@@ -80,6 +80,7 @@ export class IscsiDisks implements DiskSource {
 
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {
     const { portals, iqn, lun, iface, copyOf } = targetOf(spec);
+    if ([...portals, iqn, iface].some((name) => name.includes('/') || name.startsWith('-'))) throw new KubeletError('Invalid', `iscsi: ${JSON.stringify([...portals, iqn, iface].join(' '))} names no target`);
     return {
       id: `${portals[0]}:${iqn}:${lun}`,
       folder: `iface-${iface}/${portals[0]}-${iqn}-lun-${lun}`,

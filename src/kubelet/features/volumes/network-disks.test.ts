@@ -124,6 +124,27 @@ test('an initiator of its own gets an interface of its own, which goes with the 
   assert.equal(calls(world).at(-1), `${own} -o delete`);
 });
 
+test('names that lead elsewhere, or look like options, reach no program and no folder', async () => {
+  const hostile: Volume[] = [
+    disk({ iqn: 'iqn.2026-01.org.example:../../../../etc' }),
+    disk({ targetPortal: '--logoutall=all' }),
+    disk({ iscsiInterface: '../x' }),
+    { name: 'd', fc: { wwids: ['../../../../../etc'] } },
+    { name: 'd', fc: { targetWWNs: ['-x'], lun: 0 } },
+  ];
+  for (const volume of hostile) {
+    const world = iscsiNode();
+    void world.manager.ensure(testPod('u1', [volume])).catch(() => undefined);
+    await world.clock.settle();
+    assert.match(world.events[0] ?? '', /names no (target|disk)$|is no name of a disk$/, JSON.stringify(volume));
+    assert.deepEqual([world.processes.runs, await world.files.list(`${ROOT}/plugins`)], [[], []]);
+  }
+  const program = iscsiNode();
+  void program.manager.ensure(testPod('u1', [disk({ fsType: '../../tmp/evil' })])).catch(() => undefined);
+  await program.clock.settle();
+  assert.match(program.events[0] ?? '', /fsType "..\/..\/tmp\/evil" is no name of a file system$/);
+});
+
 /** A node with two paths to one Fibre Channel disk, which multipath has made one or not. */
 async function fibreNode(multipath: boolean): Promise<World> {
   const world = volumeWorld();

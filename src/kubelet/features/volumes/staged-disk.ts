@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import { isKind } from '../../../base/errors.ts';
+import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../ports/volume-plugin.ts';
@@ -65,6 +65,8 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
 
   plan(spec: VolumeSpec): StagedVolume {
     const { id, folder, context } = this.#source.describe(spec);
+    // Portals, names of targets and ids of disks come from whoever wrote the pod: none may lead elsewhere, or be taken for an option.
+    for (const part of folder.split('/')) if (part === '' || part === '.' || part === '..' || part.startsWith('-') || /\s/.test(part)) throw new KubeletError('Invalid', `${this.name}: ${JSON.stringify(id)} is no name of a disk`);
     const at = `${this.#folder}/${spec.mode === 'Block' ? 'volumeDevices/' : ''}${folder}`;
     return { key: `${this.name}/${id}`, path: spec.mode === 'Block' ? '' : at, context: { ...context, at } };
   }

@@ -68,7 +68,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     ephemeral: whole(honoured('without an API server nobody makes the claim from the template: it stands beside the pod, under the name <pod>-<volume>, with the pod as owner')),
     csi: honoured('without an API server nothing is attached, and nobody gives out service account tokens; the SELinux label is not passed on as a mount option'),
     gitRepo: whole(honoured('refused when it is to be mounted, as upstream does with its gate GitRepoVolumeDriver off')),
-    nfs: whole(honoured('by mount.nfs of the node; a server that is gone is left by force when the pod ends')),
+    nfs: whole(honoured('by mount.nfs of the node, tested with a stand-in of it, not with a server; a server that is gone is left by force when the pod ends')),
     iscsi: whole(honoured('by iscsiadm of the node; tested with a stand-in of it, not with a target; CHAP secrets are arguments of iscsiadm, as in upstream')),
     fc: whole(honoured('tested with a stand-in of sysfs, not with a network')),
     flexVolume: whole(partly('drivers that answer init with "attach": false; their folders are called kubernetes.io~flexvolume')),
