@@ -78,6 +78,20 @@ test('a pod that asks for more than there is does not run; with a manifest that 
   await agent.remove('big', 'next');
 });
 
+test('what has ended takes no room any more, also for the next agent', async () => {
+  for (const name of ['task-one', 'task-two']) {
+    agent.writeManifest(name, pod(name, { restartPolicy: 'Never', containers: [container('main', { command: ['true'], resources: { requests: { cpu: '950m' } } })] }));
+    await agent.phase(name, 'Succeeded');
+  }
+  await agent.run(pod('after-tasks', asking('900m')));
+  const id = agent.pod('after-tasks').status?.containerStatuses?.[0]?.containerID;
+  await agent.restart('SIGKILL');
+  await agent.ready('after-tasks');
+  assert.equal(agent.pod('after-tasks').status?.containerStatuses?.[0]?.containerID, id);
+  await Promise.all(['task-one', 'task-two'].map((name) => agent.phase(name, 'Succeeded')));
+  await agent.remove('task-one', 'task-two', 'after-tasks');
+});
+
 test('what a container may have by default is what the node offers, not what the machine has', async () => {
   const env = [{ name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '1m' } } }];
   await agent.run(pod('offers', { containers: [container('main', { env })] }));

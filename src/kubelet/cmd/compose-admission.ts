@@ -86,12 +86,16 @@ function hasStopped(workers: Workers, uid: PodUid): boolean {
 
 const isTerminal = (phase: string | undefined): boolean => phase === 'Failed' || phase === 'Succeeded';
 
-/** Upstream: filterOutInactivePods. A pod that is over still has its place while it is being stopped. */
-function isLive({ records }: FeatureContext, workers: Workers, pod: Pod): boolean {
+/**
+ * Upstream: filterOutInactivePods. A pod that is over has its place for as long as a container of it runs; upstream keeps its place until the
+ * pod is stopped as a whole, and turns away pods that were made the moment it was said to be over.
+ */
+function isLive({ records, knowledge }: FeatureContext, workers: Workers, pod: Pod): boolean {
   const uid = podUid(pod.metadata.uid);
   const phase = workers.stateOf(uid)?.phase;
   if (phase === 'terminated' || phase === 'finished') return false;
-  return phase === 'terminating' || !isTerminal(records.statuses.get(uid)?.phase ?? pod.status?.phase);
+  if (!isTerminal(records.statuses.get(uid)?.phase ?? pod.status?.phase)) return true;
+  return phase === 'terminating' && knowledge.cache.get(uid)?.containers.some(({ state }) => state === 'running') === true;
 }
 
 /**
