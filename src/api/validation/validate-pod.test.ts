@@ -10,6 +10,7 @@ const c0 = 'spec.containers[0]';
 const i0 = 'spec.initContainers[0]';
 const v0 = 'spec.volumes[0]';
 const init = (more: object = {}): object => ({ name: 'setup', image: 'busybox:1', ...more });
+const tcp = { tcpSocket: { port: 1 } };
 const vol = (source: object): Changes => ({ 'spec.volumes': [{ name: 'v', ...source }] });
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -145,6 +146,11 @@ const groups: Readonly<Record<string, readonly Case[]>> = {
     [{ [i0]: init({ resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }] }) }, `${i0}.resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not be set to 'RestartContainer' for non-sidecar initContainers`],
     [{ [i0]: init({ ports: [{ containerPort: 1, hostPort: 2 }, { containerPort: 3, hostPort: 2 }] }) }, `${i0}.ports[1].hostPort: Duplicate value: "TCP//2"`],
     [{ 'spec.ephemeralContainers[0]': init() }, 'spec.ephemeralContainers: Forbidden: cannot be set on create'],
+    [
+      { 'spec.ephemeralContainers[0]': init({ ports: [{ containerPort: 1 }], resources: { limits: { cpu: '1' } }, resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }], restartPolicy: 'Never', restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }], livenessProbe: tcp, readinessProbe: tcp, startupProbe: tcp, lifecycle: { preStop: { sleep: { seconds: 1 } } } }) },
+      ...['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'].map((name) => `spec.ephemeralContainers[0].${name}: Forbidden: cannot be set for an Ephemeral Container`),
+      'spec.ephemeralContainers: Forbidden: cannot be set on create',
+    ],
     [{ 'spec.ephemeralContainers[0]': init({ targetContainerName: 'gone', ports: [{ containerPort: 1 }] }) }, 'spec.ephemeralContainers[0].targetContainerName: Not found: "gone"', 'spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container', 'spec.ephemeralContainers: Forbidden: cannot be set on create'],
   ],
   volumes: [

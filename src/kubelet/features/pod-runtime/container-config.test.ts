@@ -55,6 +55,15 @@ describe('environment', () => {
     assert.deepEqual([env(key('none', 'k', true)), env(key('cm', 'k', true))], [{ SVC: 'x' }, { SVC: 'x' }]);
   });
 
+  test('an optional object of envFrom, or key of a Secret, may be missing; any other may not', () => {
+    const of = (optional: boolean | undefined): Partial<Container> => ({ envFrom: [{ configMapRef: { name: 'none', optional } }, { secretRef: { name: 'none', optional } }, { prefix: 'P_', configMapRef: { name: 'cm' } }] });
+    assert.deepEqual(env(of(true)), { P_a: '1', P_b: '2', SVC: 'x' });
+    assert.throws(() => env(of(undefined)), { message: 'configmap "none" not found' });
+    assert.throws(() => env({ envFrom: [{ secretRef: { name: 'none', optional: false } }] }), { message: 'secret "none" not found' });
+    const key = (name: string): Partial<Container> => ({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'x', optional: true } } }] });
+    assert.deepEqual([env(key('none')), env(key('s'))], [{ SVC: 'x' }, { SVC: 'x' }]);
+  });
+
   test('a name that every JavaScript object knows is a name like any other', () => {
     assert.deepEqual(env({ env: [{ name: 'A', value: '$(constructor)-$(toString)' }] }), { A: '$(constructor)-$(toString)', SVC: 'x' });
     assert.throws(() => env({ env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cm', key: 'constructor' } } }] }), { message: "couldn't find key constructor in ConfigMap default/cm" });

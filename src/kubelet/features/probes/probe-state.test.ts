@@ -49,6 +49,10 @@ test('numbers that were left out are those of the API', () => {
   assert.deepEqual(thresholdsOf({}), { periodMs: 10_000, timeoutMs: 1_000, initialDelayMs: 0, success: 1, failure: 3 });
 });
 
+test('numbers of the pod are taken as they are, in seconds', () => {
+  assert.deepEqual(thresholdsOf({ periodSeconds: 2, timeoutSeconds: 3, initialDelaySeconds: 4, successThreshold: 5, failureThreshold: 6 }), { periodMs: 2_000, timeoutMs: 3_000, initialDelayMs: 4_000, success: 5, failure: 6 });
+});
+
 test('a verdict is the last result that came as often in a row as its threshold, whatever the results', () => {
   const thresholds = fc.record({ success: fc.integer({ min: 1, max: 4 }), failure: fc.integer({ min: 1, max: 4 }) });
   fc.assert(

@@ -15,3 +15,16 @@ test('kinds that moved to CSI drivers or were removed say so; others are not ref
   assert.match(refusalOf({ glusterfs: { endpoints: 'e', path: 'p' } }) ?? '', /glusterfs was removed from Kubernetes/);
   assert.deepEqual([refusalOf({ emptyDir: {} }), refusalOf({})], [undefined, undefined]);
 });
+
+test('each kind that nobody serves any more is refused by its name', () => {
+  const moved: Omit<Volume, 'name'>[] = [
+    { gcePersistentDisk: { pdName: 'x' } }, { awsElasticBlockStore: { volumeID: 'x' } }, { azureFile: { secretName: 's', shareName: 'x' } }, { vsphereVolume: { volumePath: 'x' } },
+    { azureDisk: { diskName: 'x', diskURI: 'u' } }, { portworxVolume: { volumeID: 'x' } },
+  ];
+  const removed: Omit<Volume, 'name'>[] = [
+    { rbd: { monitors: ['m'], image: 'x' } }, { cephfs: { monitors: ['m'] } }, { flocker: { datasetName: 'x' } }, { quobyte: { registry: 'r', volume: 'x' } }, { photonPersistentDisk: { pdID: 'x' } },
+    { scaleIO: { gateway: 'g', system: 's', secretRef: { name: 'x' } } }, { storageos: { volumeName: 'x' } },
+  ];
+  for (const source of moved) assert.match(refusalOf(source) ?? '', new RegExp(`^${Object.keys(source).join()} has moved to the CSI driver [a-z.-]+: `));
+  for (const source of removed) assert.equal(refusalOf(source), `no volume plugin matched: ${Object.keys(source).join()} was removed from Kubernetes`);
+});
