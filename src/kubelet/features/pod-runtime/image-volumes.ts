@@ -1,7 +1,7 @@
 import type { Volume } from '../../../api/core/volume.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
-import type { Mount } from '../../ports/runtime.ts';
+import type { Mount, RuntimeVersion } from '../../ports/runtime.ts';
 import type { PodRuntimeDeps } from './deps.ts';
 import type { ImageOutcome } from './interfaces.ts';
 import type { Tracked } from './start-pacer.ts';
@@ -13,8 +13,8 @@ export type MountedImage = NonNullable<Mount['image']>;
 /** Image volumes by name, each pulled; or what became of the one that cannot be had. */
 export type ImageVolumesOutcome = { kind: 'present'; images: ReadonlyMap<string, MountedImage> } | Extract<ImageOutcome, { kind: 'failed' }>;
 
-/** containerd mounts images since then; before, it took the field for nothing. */
-const CONTAINERD_SINCE = [2, 1] as const;
+/** containerd mounts images, and parts of them, since then; before, it takes the field for nothing: the folder stays empty, the part is the whole image. */
+const CONTAINERD_SINCE = { image: [2, 1], part: [2, 2] } as const;
 
 /**
  * Images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes): pulled by their own policy with the pod's secrets,
@@ -22,7 +22,6 @@ const CONTAINERD_SINCE = [2, 1] as const;
  */
 export class ImageVolumes {
   readonly #deps: Pick<PodRuntimeDeps, 'images' | 'runtime'>;
-  #unsupported: Promise<string | undefined> | undefined;
 
   constructor(deps: Pick<PodRuntimeDeps, 'images' | 'runtime'>) {
     this.#deps = deps;
@@ -38,8 +37,8 @@ export class ImageVolumes {
     const volumes = usedBy(run, container);
     const images = new Map<string, MountedImage>();
     if (volumes.length === 0) return { kind: 'present', images };
-    this.#unsupported ??= this.#whyUnsupported();
-    const problem = await this.#unsupported;
+    // Asked each time: the runtime may be replaced while the agent runs.
+    const problem = unsupported(await this.#deps.runtime.version({ signal: run.signal }), mountsPart(container, volumes));
     if (problem !== undefined) throw new KubeletError('Unimplemented', problem);
     for (const volume of volumes) {
       const outcome = await run.waitFor(this.#pull(run, volume, runtimeHandler));
@@ -59,16 +58,23 @@ export class ImageVolumes {
     run.imageVolumes.set(volume.name, pull);
     return pull;
   }
-
-  async #whyUnsupported(): Promise<string | undefined> {
-    const { name, version } = await this.#deps.runtime.version();
-    const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map((part) => Number.parseInt(part, 10));
-    const old = name === 'containerd' && (major < CONTAINERD_SINCE[0] || (major === CONTAINERD_SINCE[0] && minor < CONTAINERD_SINCE[1]));
-    return old ? `image volumes need containerd ${CONTAINERD_SINCE.join('.')} or later: containerd ${version} of this node cannot mount images` : undefined;
-  }
 }
 
 function usedBy(run: SyncRun, container: AnyContainer): Volume[] {
   const names = new Set((container.volumeMounts ?? []).map(({ name }) => name));
   return (run.pod.spec.volumes ?? []).filter(({ name, image }) => image !== undefined && names.has(name));
+}
+
+function mountsPart(container: AnyContainer, volumes: readonly Volume[]): boolean {
+  const names = new Set(volumes.map(({ name }) => name));
+  return (container.volumeMounts ?? []).some(({ name, subPath = '', subPathExpr = '' }) => names.has(name) && `${subPath}${subPathExpr}` !== '');
+}
+
+function unsupported({ name, version }: RuntimeVersion, part: boolean): string | undefined {
+  if (name !== 'containerd') return undefined;
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map((number) => Number.parseInt(number, 10));
+  const lacks = ([wantedMajor, wantedMinor]: readonly [number, number]): boolean => major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+  const needs = (what: string, since: readonly [number, number], cannot: string): string => `${what} need containerd ${since.join('.')} or later: containerd ${version} of this node cannot mount ${cannot}`;
+  if (lacks(CONTAINERD_SINCE.image)) return needs('image volumes', CONTAINERD_SINCE.image, 'images');
+  return part && lacks(CONTAINERD_SINCE.part) ? needs('subPaths of image volumes', CONTAINERD_SINCE.part, 'parts of images') : undefined;
 }

@@ -71,7 +71,7 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('Shutdown NodeShutdown Terminated', 'node shutdown is not watched for yet'),
   ...later('CertificateExpired CertificateOverdueForRefresh', 'certificates are not managed yet'),
   ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
-  ...later('ImageVolumeMountFailed', 'image volumes are not there yet'),
+  ...later('ImageVolumeMountFailed', 'the runtime says it in the message of CreateContainerError, as in upstream'),
   ...later('InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden', 'for cases that cannot come up here'),
   ...later('UnexpectedAdmissionError', 'without an API server a pod for which no room can be made is told what it lacks'),
 ]);

@@ -63,7 +63,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   },
   Volume: {
     ...yes('name hostPath emptyDir configMap secret downwardAPI projected'),
-    image: whole(honoured('the runtime mounts it: containerd since 2.1; before, the container waits with CreateContainerConfigError that says so')),
+    image: whole(honoured('the runtime mounts it: containerd since 2.1, and a `subPath` of it since 2.2; before, the container waits with CreateContainerConfigError that says so')),
     persistentVolumeClaim: whole(honoured('without an API server claim and PersistentVolume stand beside the pod, bound by volumeName or claimRef; one ReadWriteOncePod volume has one pod also without a scheduler')),
     ephemeral: whole(honoured('without an API server nobody makes the claim from the template: it stands beside the pod, under the name <pod>-<volume>, with the pod as owner')),
     csi: honoured('without an API server nothing is attached, and nobody gives out service account tokens; the SELinux label is not passed on as a mount option'),
