@@ -1,0 +1,127 @@
+// Fields of a pod that no other file here uses, each with what it makes of a real container: standard input, last words, modes, what may be missing, ports of one address, gRPC probes, groups.
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js';
+import { freePort } from '../../src/up/agent.ts';
+import { NODE } from './support/agent.ts';
+import { configMap, container, pod, secret, shell, thenSleep } from './support/manifests.ts';
+import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { containerId, containerOf, isReady } from './support/watch.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'kts-fields-'));
+const ground = commonGround({ name: 'fields' });
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a container', SIDE_BY_SIDE, () => {
+  test('has a standard input and a terminal if it asks for them, and neither otherwise', async () => {
+    const { agent, containerd } = ground;
+    const asking = { plain: {}, input: { stdin: true, stdinOnce: true }, terminal: { stdin: true, tty: true } };
+    const seen = await agent.run(pod('input', { containers: Object.entries(asking).map(([name, fields]) => container(name, { ...fields, command: ['sleep', '100000'] })) }));
+    const inputs = await Promise.all(Object.keys(asking).map((name) => agent.inside('input', 'readlink /proc/1/fd/0', name)));
+    assert.match(inputs.join(' '), /^\/dev\/null pipe:\S+ \/dev\/pts\/\d+$/);
+    const told = await Promise.all(Object.keys(asking).map(async (name) => (await containerd.cri.runtime.containerStatus({ containerId: containerId(seen, name), verbose: true })).info['info'] ?? ''));
+    assert.deepEqual(told.map((info) => /"stdin_once": ?true/.test(info)), [false, true, false]);
+  });
+
+  test('says its last words in the file it chose', async () => {
+    const { agent } = ground;
+    agent.writeManifest('last-words', pod('last-words', { restartPolicy: 'Never', containers: [container('main', { terminationMessagePath: '/tmp/words', command: shell('printf farewell > /tmp/words; exit 1') })] }));
+    await agent.waitFor('last-words', 'its words', (now) => containerOf(now).state?.terminated?.message === 'farewell');
+    await agent.remove('last-words');
+  });
+
+  test('starts without objects that are optional and not there', async () => {
+    const { agent } = ground;
+    const envFrom = [{ configMapRef: { name: 'nowhere', optional: true } }, { secretRef: { name: 'nowhere', optional: true } }];
+    const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 'nowhere', key: 'a', optional: true } } }];
+    await agent.run(pod('optional', { containers: [container('main', { envFrom, env })] }));
+    assert.equal(await agent.inside('optional', 'echo ${A-unset}'), 'unset');
+  });
+});
+
+describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
+  test('have the modes that are asked for, the choice of keys, and only what is there of the optional', async () => {
+    const { agent } = ground;
+    const volumes = [
+      { name: 'c', configMap: { name: 'modes', defaultMode: 0o600 } },
+      { name: 's', secret: { secretName: 'modes', defaultMode: 0o440 } },
+      { name: 'd', downwardAPI: { defaultMode: 0o604, items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }, { path: 'millis', mode: 0o400, resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } }] } },
+      { name: 'p', projected: { defaultMode: 0o640, sources: [{ configMap: { name: 'modes', items: [{ key: 'a', path: 'deep/a' }, { key: 'b', path: 'b', mode: 0o444 }] } }, { configMap: { name: 'nowhere', optional: true } }, { secret: { name: 'nowhere', optional: true } }] } },
+    ];
+    const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
+    await agent.run(pod('modes', { volumes, containers: [container('main', { volumeMounts, resources: { limits: { cpu: '150m' } } })] }), configMap('modes', { a: 'A', b: 'B' }), secret('modes', { k: 'K' }));
+    assert.deepEqual((await agent.inside('modes', 'cd /v; for f in $(find * -follow -type f | grep -v "\\.\\." | sort); do echo "$f $(stat -L -c %a $f) $(cat $f)"; done')).split('\n'), [
+      'c/a 600 A', 'c/b 600 B', `d/millis 400 150`, 'd/name 604 modes-node', 'p/b 444 B', 'p/deep/a 640 A', 's/k 440 K',
+    ]);
+  });
+});
+
+describe('ports and probes', SIDE_BY_SIDE, () => {
+  test('a port of one address of the host is not on the others', async () => {
+    const { agent } = ground;
+    const hostIP = (await agent.run(pod('address'))).status?.hostIP;
+    const hostPort = await freePort(0);
+    const ports = [{ containerPort: 8080, hostPort, hostIP, protocol: 'TCP' }];
+    const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
+    await agent.run(pod('one-address', { containers: [container('main', { command: thenSleep('echo hello > /www/index.html; httpd -p 8080 -h /www'), ports, readinessProbe })] }));
+    const ask = (host: string | undefined): Promise<Response> => fetch(`http://${host}:${hostPort}/`, { signal: AbortSignal.timeout(5000) });
+    assert.equal((await (await ask(hostIP)).text()).trim(), 'hello');
+    await assert.rejects(ask('127.0.0.1'));
+  });
+
+  test('a pod is ready when its service answers to gRPC that it serves, and not before', async () => {
+    const { agent } = ground;
+    const asked = new Set<string>();
+    let answer = 2;
+    const check: handleUnaryCall<Buffer, number> = (call, callback) => {
+      asked.add(call.request.subarray(2).toString('utf8'));
+      callback(null, answer);
+    };
+    const health = new Server();
+    const definition = { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, requestDeserialize: (bytes: Buffer) => bytes, requestSerialize: (bytes: Buffer) => bytes, responseSerialize: (status: number) => Buffer.from([8, status]), responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0 } as const;
+    health.addService({ check: definition }, { check });
+    // A pod on the network of the host is asked at the address of the host.
+    const port = await new Promise<number>((resolve, reject) => health.bindAsync('0.0.0.0:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error))));
+    try {
+      agent.writeManifest('grpc', pod('grpc', { hostNetwork: true, containers: [container('main', { readinessProbe: { grpc: { port, service: 'shop' }, periodSeconds: 1 } })] }));
+      await agent.explained('grpc', 'what it answered', (now) => now.timeline.some(({ message }) => message === 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")'));
+      assert.equal(isReady(agent.pod('grpc')), false);
+      answer = 1;
+      await agent.ready('grpc');
+      assert.deepEqual([...asked], ['shop']);
+    } finally {
+      await agent.remove('grpc');
+      health.forceShutdown();
+    }
+  });
+
+  test('a probe has to pass as often in a row as it says', async () => {
+    const { agent } = ground;
+    await agent.run(pod('in-a-row', { containers: [container('main', { readinessProbe: { exec: { command: shell('echo passed >> /tmp/passed') }, periodSeconds: 1, successThreshold: 3 } })] }));
+    assert.ok(Number(await agent.inside('in-a-row', 'wc -l < /tmp/passed')) >= 3);
+  });
+});
+
+describe('the group of the pod', SIDE_BY_SIDE, () => {
+  for (const [fsGroupChangePolicy, group] of [['OnRootMismatch', 0], ['Always', 4242]] as const) {
+    test(`with ${fsGroupChangePolicy} ${group === 0 ? 'leaves alone what lies below a root that is right' : 'is given to all of the volume at each start'}`, async () => {
+      const { agent } = ground;
+      const name = fsGroupChangePolicy.toLowerCase();
+      const at = join(folder, name);
+      mkdirSync(at);
+      writeFileSync(join(at, 'file'), 'old', { mode: 0o644 });
+      chownSync(at, 0, 4242);
+      chmodSync(at, 0o2775);
+      const here = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [NODE] }] }] } };
+      const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec: { capacity: { storage: '1Mi' }, accessModes: ['ReadWriteOnce'], local: { path: at }, nodeAffinity: here } };
+      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' }, spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Mi' } }, volumeName: name } };
+      const spec = { securityContext: { fsGroup: 4242, fsGroupChangePolicy }, volumes: [{ name: 'v', persistentVolumeClaim: { claimName: name } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] };
+      await agent.run(pod(name, spec), volume, claim);
+      assert.equal(statSync(join(at, 'file')).gid, group);
+      await agent.remove(name);
+    });
+  }
+});
