@@ -23,7 +23,12 @@ class World {
   readonly written: CgroupLimits[] = [];
   readonly h: Harness;
 
-  constructor() {
+  /** `of`: the records and the group that another agent left. */
+  constructor(before?: { of: World }) {
+    if (before !== undefined) {
+      for (const [name, resources] of before.of.containers) this.containers.set(name, resources);
+      this.wanted = before.of.wanted;
+    }
     const actuated: ActuatedResources = {
       container: (_uid, name) => this.containers.get(name),
       podLevel: () => this.podLevel,
@@ -114,6 +119,17 @@ test('a pod whose group was there before its sandbox gets it as the pod was gran
   other.wanted = world.wanted;
   await other.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: false } });
   assert.deepEqual(other.written, []);
+});
+
+test('a group that an earlier agent left as it should not be is put right, once, and no container hears of it', async () => {
+  const world = await running(of('500m', '64Mi'));
+  world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
+  const next = new World({ of: world });
+  // Its own runtime does not know the sandbox.
+  next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
+  await next.h.finish(next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }));
+  assert.deepEqual(next.written, [{ memoryBytes: 64 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
+  assert.deepEqual(next.calls().filter((call) => call.includes('Container')), []);
 });
 
 describe('an agent that died before it could record what it did', () => {

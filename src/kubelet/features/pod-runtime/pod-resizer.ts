@@ -29,6 +29,8 @@ export class PodResizer {
   readonly #deps: PodRuntimeDeps;
   /** Pods whose cgroup could not be brought to what it should be. */
   readonly #unsettled = new Set<PodUid>();
+  /** Pods whose cgroup this agent has looked at, or has had made. */
+  readonly #looked = new Set<PodUid>();
 
   constructor(deps: PodRuntimeDeps) {
     this.#deps = deps;
@@ -53,6 +55,22 @@ export class PodResizer {
     }
   }
 
+  /**
+   * Looks once at the group of a pod that an earlier agent left: it may have died after a container shrank and before the group did, of which
+   * no record tells. Nothing is said of what cannot be read.
+   */
+  async look(run: SyncRun): Promise<void> {
+    const { resize, log } = this.#deps;
+    if (resize === undefined || this.#looked.has(run.uid) || !run.status.containers.some(({ state }) => state === 'running')) return;
+    try {
+      const values = await resize.cgroups.read(run.pod);
+      this.#looked.add(run.uid);
+      if (values !== undefined && differs(values, resize.cgroups.wanted(run.pod))) this.#unsettled.add(run.uid);
+    } catch (error) {
+      log.debug(2, 'the cgroup of a pod could not be looked at', { pod: podKey(run.pod), error: errorMessage(error) });
+    }
+  }
+
   /** A container was started with what its pod was granted. A record that says otherwise is corrected on the disk at once: a restart of the agent must not restart the container again. */
   async noteStarted(run: SyncRun, container: Pick<Container, 'name' | 'resources'>): Promise<void> {
     const actuated = this.#deps.resize?.actuated;
@@ -66,6 +84,7 @@ export class PodResizer {
   noteSandbox(run: SyncRun): void {
     const actuated = this.#deps.resize?.actuated;
     if (actuated === undefined) return;
+    this.#looked.add(run.uid);
     const { resources } = run.pod.spec;
     if (resources !== undefined) actuated.setPodLevel(run.uid, withoutClaims(resources));
     for (const container of resizable(run.pod)) actuated.setContainer(run.uid, container.name, recordOf(run.pod, container));
@@ -105,6 +124,7 @@ export class PodResizer {
 
   forgetPod(uid: PodUid): void {
     this.#unsettled.delete(uid);
+    this.#looked.delete(uid);
   }
 
   async #try(run: SyncRun, work: (resize: NonNullable<PodRuntimeDeps['resize']>) => Promise<void>, onFailure: () => void = () => undefined): Promise<string | undefined> {
@@ -217,6 +237,13 @@ function changesOf({ resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | '
   if (cpuQuotaUs !== undefined && cpuQuotaUs !== 0 && moves(values.cpuQuotaUs, cpuQuotaUs)) changes.push({ cpuQuotaUs, ...(cpuPeriodUs === undefined ? {} : { cpuPeriodUs }) });
   if (cpuShares !== undefined && moves(values.cpuShares, cpuShares)) changes.push({ cpuShares });
   return phase === 'raise' ? changes : changes.reverse();
+}
+
+/** Shares that were read back from a weight of cgroup v2 are off by what that loses. */
+const WEIGHT_LOSS = 27;
+
+function differs(values: CgroupValues, { memoryBytes = 0, cpuQuotaUs = 0, cpuShares }: CgroupLimits): boolean {
+  return (memoryBytes !== 0 && memoryBytes !== values.memoryBytes) || (cpuQuotaUs !== 0 && cpuQuotaUs !== values.cpuQuotaUs) || (cpuShares !== undefined && Math.abs(cpuShares - values.cpuShares) > WEIGHT_LOSS);
 }
 
 function unlimitedIsMost(amount: number): number {

@@ -67,6 +67,7 @@ export class PodRuntime {
     this.#resizer.adopt(run.pod, run.status);
     let known = false;
     try {
+      await this.#resizer.look(run);
       await this.#converge(run);
       known = true;
       return run.outcome(false);
