@@ -2,6 +2,7 @@ import type { Pod } from '../../src/api/core/pod.ts';
 import type { Container } from '../../src/api/core/container.ts';
 import { quantityMilliValue, quantityValue } from '../../src/api/quantity.ts';
 import type { LinuxResources } from '../../src/kubelet/ports/runtime.ts';
+import { computePodLimits } from '../../src/kubelet/features/container-manager/qos-tree.ts';
 import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/restart-policy.ts';
 import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
@@ -40,7 +41,18 @@ export class Standing {
       const problem = this.#ofContainer(pod, container);
       if (problem !== undefined) return problem;
     }
-    return undefined;
+    return this.#ofGroup(pod);
+  }
+
+  /** What the pod's own group allows is what its resources add up to. */
+  #ofGroup(pod: Pod): string | undefined {
+    const { groups } = this.#node.cgroups;
+    const name = [...groups.keys()].find((candidate) => candidate.endsWith(`/pod${pod.metadata.uid}`));
+    if (name === undefined) return `${pod.metadata.name} has no cgroup`;
+    const wanted = computePodLimits(pod, { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] });
+    const has = groups.get(name)?.limits ?? {};
+    const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find((limit) => wanted[limit] !== undefined && wanted[limit] !== has[limit]);
+    return wrong === undefined ? undefined : `${pod.metadata.name}'s cgroup has ${wrong} ${has[wrong]}, not ${wanted[wrong]}`;
   }
 
   #ofContainer(pod: Pod, container: Container): string | undefined {

@@ -241,9 +241,11 @@ function changesOf({ resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | '
 
 /** Shares that were read back from a weight of cgroup v2 are off by what that loses. */
 const WEIGHT_LOSS = 27;
+/** The kernel keeps memory limits in whole pages, which are of 64 KiB at most. */
+const PAGE_LOSS_BYTES = 65_536;
 
 function differs(values: CgroupValues, { memoryBytes = 0, cpuQuotaUs = 0, cpuShares }: CgroupLimits): boolean {
-  return (memoryBytes !== 0 && memoryBytes !== values.memoryBytes) || (cpuQuotaUs !== 0 && cpuQuotaUs !== values.cpuQuotaUs) || (cpuShares !== undefined && Math.abs(cpuShares - values.cpuShares) > WEIGHT_LOSS);
+  return (memoryBytes !== 0 && Math.abs(unlimitedIsMost(values.memoryBytes) - memoryBytes) >= PAGE_LOSS_BYTES) || (cpuQuotaUs !== 0 && cpuQuotaUs !== values.cpuQuotaUs) || (cpuShares !== undefined && Math.abs(cpuShares - values.cpuShares) > WEIGHT_LOSS);
 }
 
 function unlimitedIsMost(amount: number): number {
