@@ -4,8 +4,10 @@ import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { endpoints, metricFamilies, reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
 import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-state.ts';
+import { podFieldTests, testsOfField } from '../src/kubelet/model/parity/pod-field-tests.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
+import { testCell, testLinks } from './parity-tests.ts';
 
 const words: Readonly<Record<ParityState, string>> = { honoured: 'yes', partly: 'partly', notYet: '**not yet**' };
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
@@ -41,12 +43,15 @@ function podSection(): string {
     const fields = Object.keys(schema.fields).map((name) => {
       const row = podFieldRows[schema.name]?.[name];
       const effect = row?.severity === 'reject' ? 'pod is rejected' : row?.severity === 'warn' ? 'pod runs, with a warning' : '';
-      return [code(name), row === undefined ? '?' : words[row.state], effect, row?.note ?? ''];
+      const shownBy = row === undefined || row.state === 'notYet' ? '' : testCell(testsOfField(schema.name, name));
+      return [code(name), row === undefined ? '?' : words[row.state], effect, row?.note ?? '', shownBy];
     });
     const shown = paths.slice(0, 4).map(code).join(', ');
-    return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note'], fields)}`;
+    return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note', 'Shown by'], fields)}`;
   });
-  return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out.\n\n${sections.join('\n\n')}`;
+  const links = testLinks(Object.values(podFieldTests).flatMap((tests) => Object.values(tests).flat()));
+  const shownBy = 'Each field that works names the tests that show it; those below `test/integration` run on a real containerd.';
+  return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out. ${shownBy}\n\n${sections.join('\n\n')}\n\n${links}`;
 }
 
 function simpleSection(title: string, head: string, rows: Readonly<Record<string, Parity>>): string {

@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
 import { configFlags } from '../src/kubelet/cmd/flags-config.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { KubeletConfigurationSchema } from '../src/kubelet/model/config/schema.ts';
 import { reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
+import { podFieldTests, shownByRefusal, testsOfField } from '../src/kubelet/model/parity/pod-field-tests.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
 import { podTypes } from '../src/kubelet/model/parity/pod-types.ts';
 import { leafPaths } from '../src/kubelet/model/parity/schema-paths.ts';
 import { renderParity } from './parity-render.ts';
+import { showsNoEffect, testLabel, usesField } from './parity-tests.ts';
 import { parityFile } from './parity.ts';
+
+const root = path.join(import.meta.dirname, '..');
+/** `Type.field` of every field of a pod's spec that works, with the tests that are named for it. */
+const workingFields = podTypes().flatMap(({ schema }) =>
+  Object.keys(schema.fields).flatMap((field) => (podFieldRows[schema.name]?.[field]?.state === 'notYet' ? [] : [{ field, at: `${schema.name}.${field}`, tests: testsOfField(schema.name, field) }])),
+);
 
 test('every field of the configuration has exactly one row', () => {
   assert.deepEqual(Object.keys(honouredFields).sort(), leafPaths(KubeletConfigurationSchema, { descendArrays: false }).sort());
@@ -40,6 +49,38 @@ test('every field of every type of a pod spec has a row, and no row is left over
 test('whatever is not simply honoured says why', () => {
   const all = [...Object.entries(honouredFields), ...Object.entries(honouredFlags), ...Object.values(podFieldRows).flatMap((rows) => Object.entries(rows))];
   assert.deepEqual(all.filter(([, { state, note }]) => state !== 'honoured' && note === ''), []);
+});
+
+test('every field of a pod that works names a test that shows it', () => {
+  assert.deepEqual(workingFields.filter(({ tests }) => tests.length === 0).map(({ at }) => at), []);
+});
+
+test('a test that is named for a field is there and uses the field', () => {
+  const texts = new Map([...new Set(workingFields.flatMap(({ tests }) => tests))].map((file) => [file, existsSync(path.join(root, file)) ? readFileSync(path.join(root, file), 'utf8') : undefined]));
+  assert.deepEqual([...texts].filter(([, text]) => text === undefined).map(([file]) => file), []);
+  assert.deepEqual(workingFields.flatMap(({ field, at, tests }) => tests.filter((file) => !usesField(texts.get(file) ?? '', field)).map((file) => `${at}: ${file}`)), []);
+});
+
+test('no field is shown by a table of what is accepted, but for those whose effect is to be refused', () => {
+  const shown = workingFields.filter(({ tests }) => tests.some(showsNoEffect)).map(({ at }) => at);
+  assert.deepEqual(shown.sort(), [...shownByRefusal].sort());
+});
+
+test('every name for which tests are named is a field that works', () => {
+  const named = Object.entries(podFieldTests).flatMap(([type, tests]) => Object.keys(tests).flatMap((names) => names.split(' ')).map((name) => `${type}.${name}`));
+  const known = new Set(workingFields.map(({ at }) => at));
+  const types = new Set(podTypes().map(({ schema }) => `${schema.name}.*`));
+  assert.deepEqual(named.filter((name) => !known.has(name) && !types.has(name)), []);
+});
+
+test('a field is used where it is a key, a property or a name in quotes; a word of a sentence is no use', () => {
+  for (const text of ["{ tty: true }", "{ 'tty': 1 }", 'a.tty', 'a?.tty === x', "['tty']", "'spec.tty'", '{ stdin, tty }']) assert.equal(usesField(text, 'tty'), true, text);
+  for (const text of ['// a tty', "test('a tty is there')", 'ttyName: 1', 'my-tty: 1', 'import tty from', 'a.ttys', 'f(tty)']) assert.equal(usesField(text, 'tty'), false, text);
+});
+
+test('tests are told apart by their labels', () => {
+  const files = new Set(workingFields.flatMap(({ tests }) => tests));
+  assert.equal(new Set([...files].map(testLabel)).size, files.size);
 });
 
 test('a reason that is not given yet is a reason of upstream', () => {

@@ -96,7 +96,12 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   DownwardAPIProjection: yes('items'),
   ConfigMapProjection: yes('name items optional'),
   Container: containerRows,
-  EphemeralContainer: { ...containerRows, targetContainerName: honoured() },
+  EphemeralContainer: {
+    ...containerRows,
+    ...yes('ports resources restartPolicy restartPolicyRules livenessProbe readinessProbe startupProbe lifecycle', 'refused on a container that is added to a running pod, as upstream'),
+    resizePolicy: whole(honoured('refused on a container that is added to a running pod, as upstream')),
+    targetContainerName: honoured(),
+  },
   ContainerPort: { ...yes('name containerPort protocol hostIP'), hostPort: honoured() },
   EnvFromSource: yes('prefix configMapRef secretRef'),
   ConfigMapEnvSource: yes('name optional'),

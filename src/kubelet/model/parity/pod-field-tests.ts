@@ -1,0 +1,198 @@
+/**
+ * Which tests show that a field of a pod's spec has the effect its row in pod-fields.ts claims: first one on fakes, then one on the real runtime where there is one.
+ * scripts/parity.test.ts wants an entry for every field that works, and wants each named test to use the field. Whoever makes a field work names its test here.
+ */
+
+/** By the names of fields, several in one key; `*` stands for all fields that no other key names. */
+export type TypeTests = Readonly<Record<string, readonly string[]>>;
+
+const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`;
+const runtime = (name: string): string => feature(`pod-runtime/${name}`);
+const volume = (name: string): string => feature(`volumes/${name}`);
+const real = (name: string): string => `test/integration/${name}.test.ts`;
+
+const container = runtime('container-config');
+const chain = feature('admission/admission-chain');
+const probes = feature('probes/probe-manager');
+const hooks = feature('lifecycle-hooks/hook-runner');
+const security = runtime('security-config');
+const wire = 'src/kubelet/cmd/security-on-the-wire.test.ts';
+const plain = runtime('plain-fields');
+const objectFields = volume('object-fields');
+const validation = 'src/api/validation/validate-pod.test.ts';
+const fields = real('fields');
+const around = real('lifecycle-surroundings');
+
+/** Said by the scheduler, or for another system: shown to change nothing of what the runtime is told. */
+const withoutEffect = [plain];
+const refusedKind = [volume('refused-kinds')];
+const objectVolume = { 'items optional': [volume('plugins'), objectFields], defaultMode: [objectFields, fields] };
+
+const containerTests: TypeTests = {
+  name: [runtime('sync-pod'), real('lifecycle-containers')],
+  image: [feature('images/image-manager'), real('images')],
+  command: [container, around],
+  'args workingDir': [plain, around],
+  ports: [plain, around],
+  envFrom: [container, around],
+  env: [container, around],
+  resources: [container, real('resources')],
+  resizePolicy: [runtime('compute-resize'), real('resources')],
+  restartPolicy: [runtime('compute-pod-actions'), real('lifecycle-containers')],
+  restartPolicyRules: [runtime('compute-pod-actions'), real('lifecycle-restarts')],
+  volumeMounts: [runtime('mounts-config'), real('volume-paths')],
+  volumeDevices: [runtime('mounts-config'), real('volume-kinds')],
+  'livenessProbe readinessProbe startupProbe': [probes, real('lifecycle-probes-hooks')],
+  lifecycle: [hooks, real('lifecycle-probes-hooks')],
+  terminationMessagePath: [plain, fields],
+  terminationMessagePolicy: [feature('container-logs/termination-message'), around],
+  imagePullPolicy: [feature('images/image-manager'), real('images')],
+  securityContext: [security, real('security')],
+  'stdin stdinOnce tty': [plain, fields],
+};
+
+export const podFieldTests: Readonly<Record<string, TypeTests>> = {
+  PodSpec: {
+    volumes: [volume('volume-manager'), real('volume-kinds')],
+    initContainers: [runtime('compute-pod-actions'), real('lifecycle-containers')],
+    containers: [runtime('sync-pod'), real('lifecycle-containers')],
+    ephemeralContainers: [runtime('sync-pod')],
+    restartPolicy: [runtime('compute-pod-actions'), real('lifecycle-containers')],
+    terminationGracePeriodSeconds: [runtime('kill-pod'), real('lifecycle-containers')],
+    activeDeadlineSeconds: ['src/kubelet/loop/status-updater.test.ts', real('lifecycle-containers')],
+    'dnsPolicy dnsConfig': [container, around],
+    nodeSelector: [chain, real('admission')],
+    nodeName: [container, real('identity')],
+    'hostNetwork hostPID hostIPC shareProcessNamespace': [security, real('security')],
+    securityContext: [security, real('security')],
+    imagePullSecrets: [feature('images/image-manager'), real('images')],
+    'hostname subdomain setHostnameAsFQDN': [container, real('identity')],
+    hostnameOverride: [runtime('pod-identity'), real('identity')],
+    hostAliases: [container, around],
+    affinity: [chain, real('admission')],
+    tolerations: [chain],
+    priorityClassName: [chain, real('admission')],
+    priority: [chain],
+    readinessGates: [feature('status/pod-status')],
+    runtimeClassName: [runtime('pod-identity'), real('identity')],
+    enableServiceLinks: [runtime('service-env'), real('identity')],
+    overhead: [feature('container-manager/container-manager'), real('identity')],
+    os: [chain, real('security')],
+    hostUsers: [runtime('own-users'), wire, real('security')],
+    resources: [feature('container-manager/qos-tree'), real('resources')],
+    'schedulerName preemptionPolicy topologySpreadConstraints schedulingGates schedulingGroup': withoutEffect,
+  },
+  Volume: {
+    name: [volume('volume-manager'), around],
+    hostPath: [volume('plugins'), around],
+    emptyDir: [volume('plugins'), real('lifecycle-containers')],
+    'configMap secret projected': [volume('plugins'), around],
+    downwardAPI: [objectFields, fields],
+    image: [runtime('image-volumes')],
+    'persistentVolumeClaim ephemeral': [volume('claims'), real('volume-kinds')],
+    csi: [feature('csi/csi-mount'), real('csi')],
+    nfs: [volume('nfs'), real('volume-kinds')],
+    'iscsi fc': [volume('network-disks')],
+    flexVolume: [volume('flex-volume')],
+    gitRepo: [volume('refused-kinds'), real('volume-kinds')],
+    awsElasticBlockStore: [volume('refused-kinds'), real('volume-kinds')],
+    'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': refusedKind,
+    'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos': refusedKind,
+  },
+  HostPathVolumeSource: { '*': [volume('plugins'), around] },
+  EmptyDirVolumeSource: { '*': [volume('plugins'), real('volume-kinds')] },
+  SecretVolumeSource: { secretName: [volume('plugins'), around], ...objectVolume },
+  ConfigMapVolumeSource: { name: [volume('plugins'), around], ...objectVolume },
+  KeyToPath: { '*': [volume('plugins'), around] },
+  DownwardAPIVolumeSource: { '*': [objectFields, fields] },
+  DownwardAPIVolumeFile: { '*': [objectFields, fields] },
+  ProjectedVolumeSource: { sources: [volume('plugins'), around], defaultMode: [objectFields, fields] },
+  VolumeProjection: {
+    'secret downwardAPI configMap': [volume('plugins'), around],
+    serviceAccountToken: [volume('service-account-tokens')],
+    clusterTrustBundle: [volume('service-account-tokens')],
+    podCertificate: [objectFields],
+  },
+  SecretProjection: { name: [volume('plugins'), around], items: [volume('plugins')], optional: [objectFields, fields] },
+  DownwardAPIProjection: { '*': [volume('plugins'), around] },
+  ConfigMapProjection: { name: [volume('plugins'), around], items: [objectFields, fields], optional: [objectFields, fields] },
+  CSIVolumeSource: { 'driver nodePublishSecretRef volumeAttributes': [feature('csi/csi-mount'), real('csi')], 'fsType readOnly': [feature('csi/csi-mount')] },
+  LocalObjectReference: { name: [feature('images/image-manager'), real('images')] },
+  Container: containerTests,
+  EphemeralContainer: {
+    ...containerTests,
+    name: [runtime('sync-pod')],
+    // Upstream allows none of these on a container that is added to a running pod.
+    'ports livenessProbe readinessProbe startupProbe lifecycle resources resizePolicy restartPolicy restartPolicyRules': [validation],
+    targetContainerName: [runtime('sync-pod')],
+  },
+  ContainerPort: { name: ['src/kubelet/model/http-action.test.ts', real('lifecycle-probes-hooks')], 'containerPort hostPort': [container, around], protocol: [plain], hostIP: [plain, fields] },
+  EnvFromSource: { 'prefix configMapRef': [container, around], secretRef: [container, real('identity')] },
+  ConfigMapEnvSource: { name: [container, around], optional: [container, fields] },
+  SecretEnvSource: { name: [container, real('identity')], optional: [container, fields] },
+  EnvVar: { '*': [container, around] },
+  EnvVarSource: { fileKeyRef: [container, real('identity')], '*': [container, around] },
+  ObjectFieldSelector: { fieldPath: [container, around], apiVersion: [validation] },
+  ResourceFieldSelector: { containerName: ['src/api/downward-fields.test.ts', fields], 'resource divisor': ['src/api/downward-fields.test.ts', around] },
+  ConfigMapKeySelector: { '*': [container, around] },
+  SecretKeySelector: { 'name key': [container, around], optional: [container, fields] },
+  FileKeySelector: { '*': [container, real('identity')] },
+  ResourceRequirements: { '*': [container, around] },
+  ContainerRestartRule: { '*': [runtime('compute-pod-actions'), real('lifecycle-restarts')] },
+  ContainerRestartRuleOnExitCodes: { '*': [runtime('compute-pod-actions'), real('lifecycle-restarts')] },
+  VolumeMount: { '*': [runtime('mounts-config'), real('volume-paths')] },
+  Probe: {
+    'exec httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [probes, real('lifecycle-probes-hooks')],
+    grpc: [probes, fields],
+    successThreshold: [feature('probes/probe-state'), fields],
+    terminationGracePeriodSeconds: [runtime('kill-pod'), real('lifecycle-restarts')],
+  },
+  ExecAction: { '*': [probes, real('lifecycle-probes-hooks')] },
+  HTTPGetAction: { 'path port httpHeaders': [probes, real('lifecycle-probes-hooks')], 'host scheme': [probes] },
+  HTTPHeader: { '*': [probes, real('lifecycle-probes-hooks')] },
+  TCPSocketAction: { port: [probes, real('lifecycle-probes-hooks')], host: [feature('probes/run-probe')] },
+  GRPCAction: { '*': [probes, fields] },
+  Lifecycle: { 'postStart preStop': [hooks, real('lifecycle-probes-hooks')], stopSignal: [container, 'src/kubelet/adapters/cri-mapping.test.ts'] },
+  LifecycleHandler: { 'exec httpGet sleep': [hooks, real('lifecycle-probes-hooks')], tcpSocket: [hooks] },
+  SleepAction: { '*': [hooks, real('lifecycle-probes-hooks')] },
+  SecurityContext: {
+    '*': [security, real('security')],
+    readOnlyRootFilesystem: [runtime('security.property'), real('security')],
+    seLinuxOptions: [security, wire],
+    procMount: [security],
+    windowsOptions: withoutEffect,
+  },
+  Capabilities: { '*': [security, real('security')] },
+  SELinuxOptions: { '*': [security] },
+  SeccompProfile: { '*': [security, real('security')] },
+  AppArmorProfile: { '*': [security, real('security')] },
+  PodSecurityContext: {
+    '*': [security, real('security')],
+    seLinuxOptions: [security, wire],
+    fsGroup: [volume('volume-ownership'), real('volume-paths')],
+    fsGroupChangePolicy: [volume('volume-ownership'), fields],
+    sysctls: [container, real('security')],
+    seLinuxChangePolicy: [plain],
+    windowsOptions: withoutEffect,
+  },
+  Sysctl: { '*': [container, real('security')] },
+  Affinity: { nodeAffinity: [chain, real('admission')], 'podAffinity podAntiAffinity': withoutEffect },
+  HostAlias: { '*': [container, around] },
+  PodDNSConfig: { '*': [container, around] },
+  PodDNSConfigOption: { '*': [container, around] },
+  PodReadinessGate: { '*': [feature('status/pod-status')] },
+  PodOS: { '*': [chain, real('security')] },
+};
+
+/** Fields whose whole effect is that a pod is refused with upstream's message: a test of validation shows them. No other field is shown by one. */
+export const shownByRefusal: readonly string[] = [
+  ...['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules'].map((name) => `EphemeralContainer.${name}`),
+  'ObjectFieldSelector.apiVersion',
+];
+
+/** The tests of one field: those of the last key that names it, so that entries taken from another type can be replaced. None when nothing is named. */
+export function testsOfField(type: string, field: string): readonly string[] {
+  const tests = podFieldTests[type] ?? {};
+  const key = Object.keys(tests).findLast((names) => names.split(' ').includes(field));
+  return tests[key ?? '*'] ?? [];
+}
