@@ -20,6 +20,12 @@ test('what runtimes say under the code Unknown gets the kind it means', () => {
   for (const [op, text, kind] of cases) assert.equal(errorKind(classifyFailure(op, unknown(text))), kind, text);
 });
 
+test('a taken name is one with containerd 2 too, which calls it a failed precondition; other failed preconditions stay what they are', () => {
+  const failed = (text: string): unknown => classifyFailure('CreateContainer', new KubeletError('Conflict', `rpc error: code = FailedPrecondition desc = ${text}`));
+  assert.equal(errorKind(failed('failed to reserve container name "c_p_n_u_0"; check if another CreateContainer request is in progress: name "c_p_n_u_0" is reserved for "abc"')), 'AlreadyExists');
+  for (const other of ['container "abc" is in CONTAINER_RUNNING state', 'cannot use sandbox: task: not found']) assert.equal(errorKind(failed(other)), 'Conflict', other);
+});
+
 test('a failure that has a kind keeps it, and one that gets another keeps its words', async () => {
   const gone = new KubeletError('Unavailable', 'name is reserved');
   await assert.rejects(classified('CreateContainer', Promise.reject(gone)), (error) => error === gone);
