@@ -1,4 +1,4 @@
-// Kinds of volumes beyond folders and objects: claims, local folders and disks, raw devices, memory, images, and what is refused.
+// Kinds of volumes beyond folders and objects: claims, local folders and disks, raw devices, memory, and what is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { waitUntil } from '../../src/up/processes.ts';
 import { NODE, podName } from './support/agent.ts';
 import { configMap, container, pod, type PodManifest } from './support/manifests.ts';
 import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
-import { containerId, containerOf } from './support/watch.ts';
+import { containerId } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-kinds-'));
 const loops: string[] = [];
@@ -164,24 +164,6 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     await agent.run(pod('huge', { volumes: [{ name: 'v', emptyDir: { medium: 'HugePages' } }], containers: [container('main', { resources, volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
     assert.match(await agent.inside('huge', 'grep " /v " /proc/mounts'), /^nodev \/v hugetlbfs .*pagesize=2M/);
     await agent.remove('huge');
-  });
-
-  test('an image volume shows the image where the runtime can, and says what it needs where it cannot', async () => {
-    const { agent, containerd } = ground;
-    const { image } = container('main') as { image: string };
-    agent.writeManifest('image-volume', pod('image-volume', { volumes: [{ name: 'v', image: { reference: image, pullPolicy: 'IfNotPresent' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
-    const { runtimeVersion } = await containerd.cri.runtime.version({ version: '0.1.0' });
-    const [major = 0, minor = 0] = runtimeVersion.replace('v', '').split('.').map(Number);
-    if (major > 2 || (major === 2 && minor >= 1)) {
-      await agent.ready('image-volume');
-      assert.match(await agent.inside('image-volume', 'ls /v'), /bin/);
-    } else {
-      const waiting = await agent.waitFor('image-volume', 'refused', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError');
-      assert.match(containerOf(waiting).state?.waiting?.message ?? '', /^image volumes need containerd 2.1 or later: containerd 1\./);
-    }
-    agent.writeManifest('image-missing', pod('image-missing', { volumes: [{ name: 'v', image: { reference: 'localhost/none:1', pullPolicy: 'Never' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
-    await agent.waitFor('image-missing', 'held back', (seen) => ['ErrImageNeverPull', 'CreateContainerConfigError'].includes(containerOf(seen).state?.waiting?.reason ?? ''));
-    await agent.remove('image-volume', 'image-missing');
   });
 
   test('what upstream refuses is refused in its words, and holds up nobody else', async () => {
