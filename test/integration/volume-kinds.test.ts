@@ -14,11 +14,12 @@ import { containerId } from './support/watch.ts';
 const folder = mkdtempSync(join(tmpdir(), 'kts-kinds-'));
 const loops: string[] = [];
 before(() => mkdirSync(join(folder, 'shared')));
-const ground = commonGround({ name: 'kinds' });
+// Before the agent is stopped, so that they go also when that fails; a disk in use goes with its last user.
 after(() => {
   for (const loop of loops) execFileSync('losetup', ['-d', loop]);
   rmSync(folder, { recursive: true, force: true });
 });
+const ground = commonGround({ name: 'kinds' });
 
 /** An empty disk. */
 function disk(name: string): string {
