@@ -196,7 +196,7 @@ test('a second agent on the same folder refuses to start and disturbs nothing', 
   await agent.clear();
 });
 
-test('50 pods are adopted within a second of the start, with no write to the runtime', async () => {
+test('50 pods are adopted with no write to the runtime and no flap', async () => {
   const names = Array.from({ length: 50 }, (_, index) => `fifty-${index}`);
   for (const name of names) agent.writeManifest(name, pod(name, { terminationGracePeriodSeconds: 1 }));
   await Promise.all(names.map((name) => agent.ready(name, 60_000)));
@@ -217,8 +217,7 @@ test('50 pods are adopted within a second of the start, with no write to the run
   assert.equal(writes() - writesBefore, 0, `the runtime was written to: ${WRITES.filter((method) => proxy.counts(method).received > 0).join()}`);
   assert.deepEqual(await facts('fifty'), before);
   assert.deepEqual(flaps(from, 'fifty'), []);
+  // Its bound, 1 s on an idle machine, is the bench's to judge.
   console.log(`50 pods adopted ${Math.round(tookMs)} ms after the start of the process`);
-  // The bound of the bench is 1 s on an idle machine; tests share theirs with others.
-  assert.ok(tookMs < 3000, `took ${Math.round(tookMs)} ms`);
   await agent.clear(60_000);
 });
