@@ -48,7 +48,7 @@ export class Standing {
   #ofGroup(pod: Pod): string | undefined {
     const { groups } = this.#node.cgroups;
     const name = [...groups.keys()].find((candidate) => candidate.endsWith(`/pod${pod.metadata.uid}`));
-    if (name === undefined) return `${pod.metadata.name} has no cgroup`;
+    if (name === undefined) return withoutGroup(pod);
     const wanted = computePodLimits(pod, { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] });
     const has = groups.get(name)?.limits ?? {};
     const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find((limit) => wanted[limit] !== undefined && wanted[limit] !== has[limit]);
@@ -123,7 +123,8 @@ export class Standing {
     const explained = new Map(kubelet.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]));
     return this.#manifests.pods().flatMap((pod) => {
       const problem = this.ofPod(pod);
-      if (problem === undefined || this.#manifests.isDoubtful(pod.metadata.uid, this.#node.agent?.startedMs ?? 0)) return [];
+      // Nothing tells of it: it is found when the pod is looked at again, at the latest after 90 s.
+      if (problem === undefined || problem === withoutGroup(pod) || this.#manifests.isDoubtful(pod.metadata.uid, this.#node.agent?.startedMs ?? 0)) return [];
       const explanation = explained.get(podUid(pod.metadata.uid));
       if (explanation === undefined) return [`${problem}, and explain does not know the pod`];
       if (explanation.settled) return [`${problem}, and explain says that it is settled`];
@@ -132,6 +133,8 @@ export class Standing {
     });
   }
 }
+
+const withoutGroup = (pod: Pod): string => `${pod.metadata.name} has no cgroup`;
 
 /** What was asked for last must be what the runtime was told last. */
 function sizeProblem(where: string, { resources }: Container, told: LinuxResources): string | undefined {

@@ -36,7 +36,10 @@ export interface GcState {
   fateOf: (podUid: string) => PodFate;
 }
 
-/** Containers to remove, oldest first. Nothing that runs; of pods that stay, never the newest dead one of a name unless the node-wide limit asks for it. */
+/**
+ * Containers to remove, oldest first. Nothing that runs; of pods that stay, never the newest ended one of a name unless the node-wide limit asks for it,
+ * nor one that may be about to be started.
+ */
 export function selectContainers({ containers, fateOf }: GcState, policy: GcPolicy, nowMs: number): GcContainer[] {
   const victims = new Set<GcContainer>();
   const units = new Map<string, GcContainer[]>();
@@ -51,7 +54,7 @@ export function selectContainers({ containers, fateOf }: GcState, policy: GcPoli
     const key = `${container.podUid}/${container.name}`;
     units.set(key, [...(units.get(key) ?? []), container]);
   }
-  const kept = [...units.values()].map((unit) => keepNewest(unit, policy.maxPerContainer, victims));
+  const kept = [...units.values()].map((unit) => keepNewest(recordsOf(unit, victims), policy.maxPerContainer, victims));
   enforceTotal(kept, policy.maxTotal, victims);
   return [...victims].sort((left, right) => left.createdAtMs - right.createdAtMs);
 }
@@ -65,12 +68,23 @@ function enforceTotal(units: GcContainer[][], maxTotal: number, victims: Set<GcC
   keepNewest(shared.flat(), maxTotal, victims);
 }
 
-/** Returns those that stay; a negative limit keeps all. One that is about to be started is no leftover. */
+/** Returns those that stay; a negative limit keeps all. */
 function keepNewest(unit: readonly GcContainer[], limit: number, victims: Set<GcContainer>): GcContainer[] {
   if (limit < 0) return [...unit];
   const sorted = [...unit].sort(newestFirst);
-  for (const [index, container] of sorted.entries()) if (index >= limit && !(container.state === 'created' && index === 0)) victims.add(container);
+  for (const container of sorted.slice(limit)) victims.add(container);
   return sorted.slice(0, limit);
+}
+
+/**
+ * The dead ones of one name that are records of runs. One that was made and never ran is none: it may be about to be started, unless a later
+ * attempt has run since; then it came late, by a create that was given up, and goes before any record, however new it is.
+ */
+function recordsOf(unit: readonly GcContainer[], victims: Set<GcContainer>): GcContainer[] {
+  const ended = unit.filter(({ state }) => state !== 'created');
+  const last = Math.max(-1, ...ended.map(({ attempt }) => attempt));
+  for (const container of unit) if (container.state === 'created' && container.attempt < last) victims.add(container);
+  return ended;
 }
 
 /**

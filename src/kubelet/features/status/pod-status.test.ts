@@ -91,6 +91,11 @@ describe('pod phase', () => {
     assert.equal(generate(pod(), runtime(), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).reason, 'Evicted');
   });
 
+  it('stays Succeeded when records of its containers are lost afterwards', () => {
+    assert.equal(generate(pod({ restartPolicy: 'Never', initContainers: [container('i')] }), runtime(exited('web', 0), exited('i', 137)), { previous: { phase: 'Succeeded' }, isTerminal: true }).phase, 'Succeeded');
+    assert.equal(generate(pod({ restartPolicy: 'Never' }), runtime(), { previous: { phase: 'Succeeded' }, isTerminal: true }).phase, 'Succeeded');
+  });
+
   it('becomes final for a deleted pod whatever its restart policy', () => {
     assert.equal(generate(pod(), runtime(exited('web', 0)), { isTerminal: true }).phase, 'Succeeded');
     assert.equal(generate(pod(), runtime(exited('web', 143)), { isTerminal: true }).phase, 'Failed');

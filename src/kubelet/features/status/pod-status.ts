@@ -21,6 +21,8 @@ export interface PodStatusFacts {
   previous: PodStatus | undefined;
   /** The pod is being stopped for good. */
   isTerminal: boolean;
+  /** Somebody is at work on the pod who may start again what has ended: that nothing runs is not the end of it. */
+  isUndecided?: boolean;
   /** The agent's own verdict that overrides what the containers say: rejected, evicted, past its deadline. */
   override?: { phase: PodPhase; reason: string; message: string };
   rules: RestartRules;
@@ -75,16 +77,21 @@ function isTerminalPhase(phase: PodPhase | undefined): phase is 'Failed' | 'Succ
   return phase === 'Failed' || phase === 'Succeeded';
 }
 
-/** A terminal phase is never left again, whoever said it first. */
+/**
+ * A terminal phase is never left again, whoever said it first; a pod that was stopped has failed only until its containers have had their last
+ * word, while nothing that is lost afterwards makes a success a failure.
+ */
 function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
   if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
   if (facts.override !== undefined) return facts.override.phase;
+  if (facts.previous?.phase === 'Succeeded') return facts.previous.phase;
   const regular = new Set(facts.pod.spec.containers.map((container) => container.name));
   const sandbox = facts.runtime.sandboxes[0];
   const hasInitialized = facts.runtime.containers.some((record) => regular.has(record.name) && record.sandboxId === sandbox?.id);
   const computed = computePhase({ pod: facts.pod, statuses, isTerminal: facts.isTerminal, isGivenUp: facts.rules.isGivenUp(facts.pod, facts.runtime), hasInitialized, rules: facts.rules });
-  if (!isTerminalPhase(computed) && isTerminalPhase(facts.previous?.phase)) return facts.previous.phase;
-  return computed;
+  const said = facts.previous?.phase;
+  if (isTerminalPhase(computed)) return facts.isUndecided === true && !isTerminalPhase(said) ? (said ?? 'Pending') : computed;
+  return isTerminalPhase(said) ? said : computed;
 }
 
 function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reason' | 'message'> {
