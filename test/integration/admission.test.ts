@@ -94,8 +94,10 @@ test('what has ended takes no room any more, also for the next agent', async () 
 
 test('what a container may have by default is what the node offers, not what the machine has', async () => {
   const env = [{ name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '1m' } } }];
-  await agent.run(pod('offers', { containers: [container('main', { env })] }));
+  const volumes = ['cpu', 'memory', 'ephemeral-storage'].map((name) => ({ path: name, resourceFieldRef: { containerName: 'main', resource: `limits.${name}`, ...(name === 'cpu' ? { divisor: '1m' } : {}) } }));
+  await agent.run(pod('offers', { volumes: [{ name: 'v', downwardAPI: { items: volumes } }], containers: [container('main', { env, volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
   assert.equal(await agent.inside('offers', 'echo $CPU'), '1000');
+  assert.match(await agent.inside('offers', 'cat /v/cpu; echo; cat /v/memory; echo; cat /v/ephemeral-storage'), /^1000\n[1-9]\d{7,}\n[1-9]\d{7,}$/);
   await agent.remove('offers');
 });
 

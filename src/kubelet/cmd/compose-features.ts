@@ -4,6 +4,7 @@ import { KubeletError } from '../../base/errors.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import { ContainerManager } from '../features/container-manager/container-manager.ts';
+import { readTerminationMessage } from '../features/container-logs/termination-message.ts';
 import { EventLog } from '../features/events/event-recorder.ts';
 import { ActivityBoard } from '../features/explain/activity-board.ts';
 import { computeExitEntry } from '../features/explain/exit-entry.ts';
@@ -119,8 +120,9 @@ export function composeActors(context: FeatureContext): Actors {
   };
 }
 
-function composePleg({ world, knowledge, links, records }: FeatureContext): Pleg {
-  const { clock, random, log, runtime, eventSources: sources } = world;
+function composePleg({ settings, world, knowledge, links, records }: FeatureContext): Pleg {
+  const { clock, random, log, runtime, logFiles, eventSources: sources } = world;
+  const messages = { logFiles, rootDir: settings.rootDir, podLogsDir: settings.config.containerLogs.podLogsDir };
   const { cache } = knowledge;
   let adopted = false;
   const noteExit = (uid: PodUid, id: string): void => {
@@ -134,6 +136,7 @@ function composePleg({ world, knowledge, links, records }: FeatureContext): Pleg
     runtime,
     sources,
     cache,
+    terminationMessage: (ended) => readTerminationMessage(messages, ended),
     // What the agent did itself it knows already.
     onEvent: (event, origin) => {
       if (origin !== 'observed') return;
@@ -201,7 +204,7 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
     driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
     node: () => ({ name, labels }),
-    nodeAllocatableMemoryBytes: () => knowledge.node.allocatableMemoryBytes,
+    nodeAllocatable: () => knowledge.node.allocatable,
   });
 }
 

@@ -22,7 +22,6 @@ export interface NodeSettings {
 export interface NodeParts {
   capacity: ResourceList;
   allocatable: ResourceList;
-  allocatableMemoryBytes: number;
   /** Limits of all pods together, for the cgroup above them. */
   podsCgroupLimits: CgroupLimits;
   /** The object, with what the runtime says of itself now. */
@@ -47,7 +46,6 @@ export function composeNode(config: KubeletConfig, machine: MachineFacts, settin
   return {
     capacity,
     allocatable,
-    allocatableMemoryBytes: quantityValue(allocatable['memory'] ?? '0'),
     podsCgroupLimits: podsLimits(computePodsLimits(capacity, reserved, config.cgroups.perQos && config.reserved.enforce.includes('pods'))),
     object: (runtime) => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, addresses, capacity, allocatable, declaredFeatures: features, runtime }),
   };

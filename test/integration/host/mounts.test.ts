@@ -116,7 +116,7 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
         random: seededRandom(1),
         log: silentLogger,
         recorder: { event: (_pod, _type, _reason, message) => assert.fail(message) },
-        nodeAllocatableMemoryBytes: () => 2 ** 30,
+        nodeAllocatable: () => ({ memory: '1Gi' }),
       });
     const pod = {
       metadata: { name: 'p', namespace: 'n', uid: 'u1' },

@@ -1,4 +1,5 @@
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { quantityValue } from '../../../api/quantity.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
@@ -51,10 +52,8 @@ export interface VolumeManagerPorts {
   /** No API server: claims are bound by what manifests say. */
   standalone: boolean;
   node: () => NodeIdentity;
-  /** 0 when unknown. */
-  nodeAllocatableMemoryBytes: () => number;
-  /** For downwardAPI files; memory alone when not given. */
-  nodeAllocatable?: () => ResourceList;
+  /** What a file tells as the limit of a container that has none; its memory is the most that a tmpfs may hold. */
+  nodeAllocatable: () => ResourceList;
   /** Kinds served by other features: CSI. */
   morePlugins?: readonly VolumePlugin[];
 }
@@ -78,10 +77,9 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 }
 
 function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
-  const { rootDir, files, mounts, objects, guardedFiles, recorder } = ports;
+  const { rootDir, files, mounts, objects, guardedFiles, recorder, nodeAllocatable } = ports;
   const disks = new DiskMounter(ports);
-  const tmpfs = new Tmpfs(ports);
-  const nodeAllocatable = ports.nodeAllocatable ?? ((): ResourceList => ({ memory: String(ports.nodeAllocatableMemoryBytes()) }));
+  const tmpfs = new Tmpfs({ ...ports, nodeAllocatableMemoryBytes: () => quantityValue(nodeAllocatable()['memory'] ?? '0') });
   const shared = { files, objects, tmpfs, nodeAllocatable, writer: new AtomicWriter(ports) };
   const tokens = new ServiceAccountTokens({ ...ports, source: ports.tokens });
   return [

@@ -13,7 +13,7 @@ const objects = (): ReturnType<typeof volumeWorld> => {
 
 /** The files of a volume that was made: content and mode by name; undefined where there is none. */
 async function shown(volume: Volume, folder: string, names: readonly string[], world = objects()): Promise<(string | undefined)[]> {
-  const pod = testPod('u1', [volume], { containers: [{ name: 'main', image: 'x', resources: { limits: { cpu: '2' } }, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] });
+  const pod = testPod('u1', [volume], { containers: [{ name: 'main', image: 'x', resources: { limits: { cpu: '2' } }, volumeMounts: [{ name: 'v', mountPath: '/v' }] }, { name: 'free', image: 'x' }] });
   await world.manager.ensure({ ...pod, metadata: { ...pod.metadata, labels: { app: 'web' } } });
   const at = volumePath('u1', folder, 'v');
   return Promise.all(names.map(async (name) => ((await world.files.lstat(`${at}/${name}`)) === undefined ? undefined : `${world.files.peek(`${at}/${name}`)} ${(await world.files.stat(`${at}/${name}`))?.mode.toString(8)}`)));
@@ -33,6 +33,13 @@ test('a file has the mode of its item, else the default of its volume, else 0644
 test('a file shows the resources of a container, divided', async () => {
   const of = (path: string, resource: string, divisor?: string) => ({ path, resourceFieldRef: { containerName: 'main', resource, ...(divisor === undefined ? {} : { divisor }) } });
   assert.deepEqual(await shown({ name: 'v', downwardAPI: { items: [of('cpus', 'limits.cpu'), of('millis', 'limits.cpu', '1m')] } }, 'downward-api', ['cpus', 'millis']), ['2 644', '2000 644']);
+});
+
+test('a container without limits is told what the node offers, in a projected volume too', async () => {
+  const items = ['cpu', 'memory', 'ephemeral-storage'].map((name) => ({ path: name, resourceFieldRef: { containerName: 'free', resource: `limits.${name}`, ...(name === 'cpu' ? { divisor: '1m' } : { divisor: '1Gi' }) } }));
+  const paths = ['cpu', 'memory', 'ephemeral-storage'];
+  assert.deepEqual(await shown({ name: 'v', downwardAPI: { items } }, 'downward-api', paths), ['3500 644', '8 644', '50 644']);
+  assert.deepEqual(await shown({ name: 'v', projected: { sources: [{ downwardAPI: { items } }] } }, 'projected', paths), ['3500 644', '8 644', '50 644']);
 });
 
 test('what is optional may be missing, as an object or as a key; the rest of the volume is there', async () => {

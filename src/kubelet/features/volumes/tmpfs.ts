@@ -30,6 +30,7 @@ export interface TmpfsOptions {
   mounts: Mounts;
   recorder: EventRecorder;
   log: Logger;
+  /** 0 when unknown. */
   nodeAllocatableMemoryBytes: () => number;
 }
 

@@ -92,7 +92,7 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       standalone: options.standalone ?? true,
       driverDir: '/drivers',
       node: () => ({ name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', ...options.labels } }),
-      nodeAllocatableMemoryBytes: () => 8 * 2 ** 30,
+      nodeAllocatable: () => ({ cpu: '3500m', memory: '8Gi', 'ephemeral-storage': '50Gi' }),
       morePlugins: options.plugins ?? [],
     });
   return { clock, files, mounts, processes, log, objects, events, manager: start(), restart: start };
