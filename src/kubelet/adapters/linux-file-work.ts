@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { KubeletError, type ErrorKind } from '../../base/errors.ts';
 import type { OwnershipOutcome } from '../ports/host-files.ts';
 import type { BindBeneathResult, SubPathMount } from '../ports/mounts.ts';
-import { errnoOf } from './linux-errors.ts';
+import { abandonChild, CHILD_ENVIRONMENT } from './linux-killable.ts';
 
 export type FileRequest =
   | { op: 'giveToGroup'; path: string; gid: number; readOnly: boolean }
@@ -62,14 +62,11 @@ export class FileWork {
  */
 function startWork<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...NODE_FLAGS, SCRIPT, JSON.stringify(request)], { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', UV_THREADPOOL_SIZE: '1' } });
+    const child = spawn(process.execPath, [...NODE_FLAGS, SCRIPT, JSON.stringify(request)], { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...CHILD_ENVIRONMENT, UV_THREADPOOL_SIZE: '1' } });
     const lines = { rest: '', stderr: '', last: undefined as FileAnswer | undefined };
     const fail = (kind: ErrorKind, message: string): void => reject(new KubeletError(kind, `${request.op}: ${message}`, { op: request.op }));
     const giveUp = (): void => {
-      killGroup(child.pid);
-      child.unref();
-      child.stdout.destroy();
-      child.stderr.destroy();
+      abandonChild(child);
       fail('Timeout', `no answer within ${options.silenceMs} ms`);
     };
     let timer = setTimeout(giveUp, options.silenceMs);
@@ -106,12 +103,3 @@ function startWork<K extends FileRequest['op']>(request: Extract<FileRequest, { 
 /** Small rather than quick: it waits for the disk most of the time. */
 const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--optimize-for-size', '--max-semi-space-size=1', '--max-old-space-size=64'];
 const STDERR_LIMIT = 16 * 1024;
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if (errnoOf(error) !== 'ESRCH') throw error;
-  }
-}

@@ -1,7 +1,7 @@
 import { KubeletError } from '../../base/errors.ts';
 import type { FileInfo, HostFiles } from '../ports/host-files.ts';
 import { fileTypeOfMode, LinuxFiles } from './linux-files.ts';
-import { runKillable } from './linux-killable.ts';
+import { runKillable, StuckChildren } from './linux-killable.ts';
 import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 
@@ -25,9 +25,8 @@ export interface GuardedFilesOptions {
  */
 export class GuardedFiles extends LinuxFiles implements HostFiles {
   readonly #timeoutMs: number;
-  /** Mount point to the number of children that passed their deadline on it. */
-  readonly #stuck = new Map<string, number>();
-
+  /** By mount point. */
+  readonly #stuck = new StuckChildren();
   readonly #readMounts: () => Promise<MountInfo[]>;
   readonly #run: typeof runKillable;
 
@@ -39,7 +38,7 @@ export class GuardedFiles extends LinuxFiles implements HostFiles {
   }
 
   get stuckChildren(): number {
-    return [...this.#stuck.values()].reduce((sum, count) => sum + count, 0);
+    return this.#stuck.total;
   }
 
   override async lstat(path: string): Promise<FileInfo | undefined> {
@@ -77,26 +76,8 @@ export class GuardedFiles extends LinuxFiles implements HostFiles {
   }
 
   async #inChild(program: string, args: readonly string[], mount: string) {
-    if ((this.#stuck.get(mount) ?? 0) > 0) throw new KubeletError('Unavailable', `${mount} does not answer`, { op: program });
+    if (this.#stuck.has(mount)) throw new KubeletError('Unavailable', `${mount} does not answer`, { op: program });
     if (this.stuckChildren >= MOST_STUCK_CHILDREN) throw new KubeletError('Unavailable', `${this.stuckChildren} checks of other mounts do not answer`, { op: program });
-    let late = false;
-    const onExit = (): void => {
-      if (late) this.#release(mount);
-    };
-    try {
-      return await this.#run(program, args, { timeoutMs: this.#timeoutMs, op: `${program} below ${mount}`, onExit });
-    } catch (error) {
-      if (error instanceof KubeletError && error.kind === 'Timeout') {
-        late = true;
-        this.#stuck.set(mount, (this.#stuck.get(mount) ?? 0) + 1);
-      }
-      throw error;
-    }
-  }
-
-  #release(mount: string): void {
-    const left = (this.#stuck.get(mount) ?? 1) - 1;
-    if (left > 0) this.#stuck.set(mount, left);
-    else this.#stuck.delete(mount);
+    return this.#stuck.watch(mount, (onExit) => this.#run(program, args, { timeoutMs: this.#timeoutMs, op: `${program} below ${mount}`, onExit }));
   }
 }

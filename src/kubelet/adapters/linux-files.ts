@@ -4,13 +4,14 @@ import { chmod, lchown, lstat, mkdir, open, readdir, readlink, rename, rmdir, st
 import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { isKind, KubeletError } from '../../base/errors.ts';
+import { KubeletError } from '../../base/errors.ts';
 import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../ports/host-files.ts';
 import { errnoOf, fromErrno } from './linux-errors.ts';
 import { fdPath, PATH_NOFOLLOW, pooledFdOps } from './linux-fd-ops.ts';
 import { FileWork } from './linux-file-work.ts';
 import { watchHostPath } from './linux-files-watch.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
+import { StuckChildren } from './linux-killable.ts';
 import { openFileBeneath, readOpenFile } from './linux-read-beneath.ts';
 import { makeDirectoryBeneath, makeTree } from './linux-make-tree.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
@@ -33,8 +34,8 @@ const WORKERS = 3;
 
 /** The host's file system over node:fs. The one place where errno becomes a KubeletError. For paths that may be on a dead mount see GuardedFiles. */
 export class LinuxFiles implements HostFiles {
-  /** Paths whose child is past its deadline and not gone yet: retries must not pile up processes. */
-  readonly #stuck = new Set<string>();
+  /** By path. */
+  readonly #stuck = new StuckChildren();
   readonly #work = new FileWork(WORKERS);
   readonly #silenceMs: number;
 
@@ -159,13 +160,9 @@ export class LinuxFiles implements HostFiles {
     const outcome = mayHang ? 'large' : await giveTreeToGroup(pooledFdOps, path, { ...group, budget: MOST_GIVEN_HERE });
     if (outcome !== 'large') return outcome;
     if (this.#stuck.has(path)) throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, { op: 'giveToGroup' });
-    try {
-      const work = { silenceMs: this.#silenceMs, onExit: () => this.#stuck.delete(path), ...(onProgress === undefined ? {} : { onProgress }) };
-      return (await this.#work.run({ op: 'giveToGroup', path, ...group }, work)).outcome;
-    } catch (error) {
-      if (isKind(error, 'Timeout')) this.#stuck.add(path);
-      throw error;
-    }
+    const progress = onProgress === undefined ? {} : { onProgress };
+    const answer = await this.#stuck.watch(path, (onExit) => this.#work.run({ op: 'giveToGroup', path, ...group }, { silenceMs: this.#silenceMs, onExit, ...progress }));
+    return answer.outcome;
   }
 
   async rename(from: string, to: string): Promise<void> {

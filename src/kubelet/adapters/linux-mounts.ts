@@ -1,13 +1,13 @@
 import { access, realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import nodePath from 'node:path/posix';
-import { isKind, KubeletError, type ErrorKind } from '../../base/errors.ts';
+import { KubeletError, type ErrorKind } from '../../base/errors.ts';
 import type { BindBeneathResult, MountOrder, MountPoint, Mounts, SubPathMount } from '../ports/mounts.ts';
 import { bindBeneath } from './linux-bind-beneath.ts';
 import { fromErrno } from './linux-errors.ts';
 import { pooledFdOps } from './linux-fd-ops.ts';
 import { FileWork } from './linux-file-work.ts';
-import { runKillable, type ChildResult } from './linux-killable.ts';
+import { runKillable, StuckChildren } from './linux-killable.ts';
 import { isAtOrBelow, mountOf, readMountInfo } from './linux-mountinfo.ts';
 import { realPlace, walkLocal } from './linux-remote-mounts.ts';
 
@@ -27,14 +27,14 @@ const NOSWAP_SINCE = [6, 4] as const;
 /**
  * Mounting by mount(8) and umount(8), each in a killable child. `-n` and `-i` keep them from /etc/mtab and from helper programs,
  * `-c` keeps umount from resolving the path, which would touch the dead file system it is to remove.
- * A child that is still stuck after its deadline keeps its operation from being started again: retries must not pile up processes.
  */
 export class LinuxMounts implements Mounts {
   readonly #timeoutMs: number;
   readonly #runChild: typeof runKillable;
   readonly #walk: typeof walkLocal;
   readonly #work = new FileWork(WORKERS);
-  readonly #stuck = new Set<string>();
+  /** By what is done to which path. */
+  readonly #stuck = new StuckChildren();
   #noswap = isAtLeast(release(), NOSWAP_SINCE);
 
   constructor(options: LinuxMountsOptions = {}) {
@@ -104,12 +104,8 @@ export class LinuxMounts implements Mounts {
   }
 
   async #bindBeneathInChild(mount: SubPathMount, op: string): Promise<BindBeneathResult> {
-    try {
-      return (await this.#work.run({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit: () => this.#stuck.delete(op) })).result;
-    } catch (error) {
-      if (isKind(error, 'Timeout')) this.#stuck.add(op);
-      throw error;
-    }
+    const answer = await this.#stuck.watch(op, (onExit) => this.#work.run({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit }));
+    return answer.result;
   }
 
   async unmount(path: string, options: { force?: boolean } = {}): Promise<void> {
@@ -147,17 +143,8 @@ export class LinuxMounts implements Mounts {
 
   async #run(program: string, args: readonly string[], op: string): Promise<void> {
     if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op });
-    const { exitCode, stderr } = await this.#inChild(program, args, op);
+    const { exitCode, stderr } = await this.#stuck.watch(op, (onExit) => this.#runChild(program, args, { timeoutMs: this.#timeoutMs, op, onExit }));
     if (exitCode !== 0) throw new KubeletError(kindOfMessage(stderr), `${op}: ${stderr.trim() || `exit status ${exitCode}`}`, { op });
-  }
-
-  async #inChild(program: string, args: readonly string[], op: string): Promise<ChildResult> {
-    try {
-      return await this.#runChild(program, args, { timeoutMs: this.#timeoutMs, op, onExit: () => this.#stuck.delete(op) });
-    } catch (error) {
-      if (error instanceof KubeletError && error.kind === 'Timeout') this.#stuck.add(op);
-      throw error;
-    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { KubeletError } from '../../base/errors.ts';
 import type { Processes } from '../ports/processes.ts';
+import { abandonChild, exitCodeOf, killGroup } from './linux-killable.ts';
 
 type RunOptions = Parameters<Processes['run']>[2];
 
@@ -28,9 +29,7 @@ export const linuxProcesses: Processes = {
 function supervise(program: string, child: ChildProcessWithoutNullStreams, options: RunOptions, resolve: (result: Awaited<ReturnType<Processes['run']>>) => void, reject: (error: KubeletError) => void): void {
   const end = (error: KubeletError): void => {
     clearTimeout(timer);
-    killGroup(child);
-    child.unref();
-    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    abandonChild(child);
     reject(error);
   };
   const timer = setTimeout(() => end(new KubeletError('Timeout', `${program} did not end within ${options.timeoutMs} ms`, { op: 'run' })), options.timeoutMs);
@@ -51,7 +50,7 @@ function supervise(program: string, child: ChildProcessWithoutNullStreams, optio
   child.on('exit', (code, signal) => {
     clearTimeout(timer);
     const finish = (): void => {
-      resolve({ exitCode: code ?? (signal === null ? 1 : 137), stdout: Buffer.concat(output.stdout).toString('utf8'), stderr: Buffer.concat(output.stderr).toString('utf8') });
+      resolve({ exitCode: exitCodeOf(code, signal), stdout: Buffer.concat(output.stdout).toString('utf8'), stderr: Buffer.concat(output.stderr).toString('utf8') });
     };
     const lingering = setTimeout(() => {
       killGroup(child);
@@ -68,16 +67,6 @@ function supervise(program: string, child: ChildProcessWithoutNullStreams, optio
 }
 
 const PIPE_GRACE_MS = 1000;
-
-function killGroup(child: ChildProcessWithoutNullStreams): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // The whole group is gone already.
-    return;
-  }
-}
 
 function notStarted(program: string, error: unknown): KubeletError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
