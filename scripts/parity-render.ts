@@ -50,7 +50,7 @@ function podSection(): string {
     return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note', 'Shown by'], fields)}`;
   });
   const links = testLinks(Object.values(podFieldTests).flatMap((tests) => Object.values(tests).flat()));
-  const shownBy = 'Each field that works names the tests that show it; those below `test/integration` run on a real containerd.';
+  const shownBy = 'Each field that works names the tests that show it; those that begin with `integration` run on a real containerd.';
   return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out. ${shownBy}\n\n${sections.join('\n\n')}\n\n${links}`;
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import * as reasons from '../src/api/reasons.ts';
 import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
 import { configFlags } from '../src/kubelet/cmd/flags-config.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
@@ -86,6 +87,17 @@ test('tests are told apart by their labels', () => {
 test('a reason that is not given yet is a reason of upstream', () => {
   const known = new Set(Object.values(reasonTables).flat());
   assert.deepEqual([...reasonsNotYet.keys()].filter((reason) => !known.has(reason)), []);
+});
+
+/** Given by the runtime and passed on. */
+const ofTheRuntime = new Set<string>([reasons.terminatedReasons.startError, reasons.terminatedReasons.containerCannotRun]);
+
+test('a reason that is said to be given stands somewhere in the code of the agent', () => {
+  const sources = globSync('src/kubelet/**/*.ts', { cwd: root }).filter((file) => !/\.test\.ts$|\/(testing|parity)\//.test(file)).map((file) => readFileSync(path.join(root, file), 'utf8')).join('\n');
+  const given = new Set<string>();
+  for (const [table, entries] of Object.entries(reasons)) for (const [name, reason] of Object.entries(entries)) if (new RegExp(`\\b${table}\\.${name}\\b|'${reason}'`).test(sources)) given.add(reason);
+  const claimed = Object.values(reasonTables).flat().filter((reason) => !reasonsNotYet.has(reason) && !ofTheRuntime.has(reason));
+  assert.deepEqual(claimed.filter((reason) => !given.has(reason)), []);
 });
 
 test('docs/parity.md is what the tables say', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js';
+import type { EventList } from '../../src/api/core/event.ts';
 import { freePort } from '../../src/up/agent.ts';
 import { NODE } from './support/agent.ts';
 import { configMap, container, pod, secret, shell, thenSleep } from './support/manifests.ts';
@@ -12,7 +13,10 @@ import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-fields-'));
-const ground = commonGround({ name: 'fields' });
+// More domains than fit beside those of a cluster.
+const resolvConf = join(folder, 'resolv.conf');
+writeFileSync(resolvConf, `nameserver 127.0.0.1\nsearch ${Array.from({ length: 30 }, (_, index) => `d${index}`).join(' ')}\n`);
+const ground = commonGround({ name: 'fields', agent: { config: { resolvConf, clusterDomain: 'cluster.local' } } });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a container', SIDE_BY_SIDE, () => {
@@ -103,6 +107,12 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
     await agent.run(pod('in-a-row', { containers: [container('main', { readinessProbe: { exec: { command: shell('echo passed >> /tmp/passed') }, periodSeconds: 1, successThreshold: 3 } })] }));
     assert.ok(Number(await agent.inside('in-a-row', 'wc -l < /tmp/passed')) >= 3);
   });
+});
+
+test('a resolver configuration of the node that is too much for any pod is told as an event of the node', async () => {
+  const { items } = await ground.agent.get<EventList>('/api/events');
+  const told = items.filter(({ reason }) => reason === 'CheckLimitsForResolvConf').map(({ type, message, involvedObject }) => [type, message, involvedObject.kind]);
+  assert.deepEqual(told, [['Warning', `Resolv.conf file '${resolvConf}' contains search line consisting of more than 29 domains!`, 'Node']]);
 });
 
 describe('the group of the pod', SIDE_BY_SIDE, () => {

@@ -1,9 +1,11 @@
+import type { EventLog } from '../features/events/event-recorder.ts';
 import { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
 import type { PodRuntimeDeps } from '../features/pod-runtime/deps.ts';
-import { parseResolvConf, type DnsConfig } from '../features/pod-runtime/dns-config.ts';
+import { nodeResolverProblem, parseResolvConf, type DnsConfig } from '../features/pod-runtime/dns-config.ts';
 import type { ContainerSettings, NodeFacts } from '../features/pod-runtime/node-facts.ts';
 import type { ResourceList } from '../../api/core/resource-requirements.ts';
-import { isKind, KubeletError } from '../../base/errors.ts';
+import { nodeEvents } from '../../api/reasons.ts';
+import { errorMessage, isKind, KubeletError } from '../../base/errors.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import type { RuntimeHealth } from '../ports/runtime.ts';
 import type { World } from './world.ts';
@@ -53,6 +55,13 @@ async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig |
     if (isKind(error, 'NotFound')) throw new KubeletError('NotFound', `open ${resolvConf}: no such file or directory`, { cause: error });
     throw error;
   }
+}
+
+/** Says once what is wrong with the node's resolver configuration for all pods. What its limits cut off from one pod is told with that pod. */
+export async function checkNodeResolver(config: KubeletConfig, world: World, recorder: Pick<EventLog, 'nodeEvent'>): Promise<void> {
+  const { resolvConf: path, clusterDomain } = config.network;
+  const problem = await hostDns(config, world).then((dns) => (dns === undefined ? undefined : nodeResolverProblem(dns, { path, clusterDomain })), errorMessage);
+  if (problem !== undefined) recorder.nodeEvent('Warning', nodeEvents.checkLimitsForResolvConf, problem);
 }
 
 type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'resize' | 'onStarted'>;

@@ -4,6 +4,7 @@ import { inBackground } from '../loop/pod-syncer.ts';
 import { podUid } from '../model/ids.ts';
 import { composeActors, composeKnowledge, type Actors, type Knowledge, type Links } from './compose-features.ts';
 import { composeLoop, type LoopParts } from './compose-loop.ts';
+import { checkNodeResolver } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-sources.ts';
 import type { World } from './world.ts';
@@ -74,9 +75,10 @@ async function startKubelet(parts: Startable): Promise<void> {
   inBackground(world.log, 'reading the sources of pods', sources.start());
 }
 
-function sayStarting({ recorder, world }: Pick<Startable, 'recorder' | 'world'>): void {
+function sayStarting({ recorder, settings, world }: Pick<Startable, 'recorder' | 'settings' | 'world'>): void {
   recorder.nodeEvent('Normal', nodeEvents.starting, 'Starting kubelet.');
   if (world.cgroups.version === 1) recorder.nodeEvent('Warning', nodeEvents.cgroupV1, CGROUP_V1);
+  inBackground(world.log, 'looking at the resolver configuration of the node', checkNodeResolver(settings.config, world, recorder));
 }
 
 /** In the reverse of the order of starting. What cannot be stopped in order is said and does not keep the rest from being saved. */

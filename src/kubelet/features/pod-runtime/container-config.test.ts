@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { containerConfig } from './container-config.ts';
-import { computePodDns, parseResolvConf } from './dns-config.ts';
+import { computePodDns, nodeResolverProblem, parseResolvConf } from './dns-config.ts';
 import { resolveEnv } from './env-config.ts';
 import { EnvFiles } from './env-files.ts';
 import { expandVariables } from './expand.ts';
@@ -133,6 +133,16 @@ describe('DNS', () => {
   const dns = (spec: Partial<Pod['spec']>, clusterDns: string[] = ['10.96.0.10']): ReturnType<typeof computePodDns> => computePodDns(aPod(spec), { clusterDomain: 'cluster.local', clusterDns, host, hostIps: [] });
 
   test('resolv.conf is read as the resolver reads it', () => assert.deepEqual(host, { servers: ['1.1.1.1', '2.2.2.2'], searches: ['corp.example'], options: ['ndots:2', 'rotate'] }));
+
+  test('a node whose own file is too much for any pod is told so, in upstream’s words', () => {
+    const problem = (searches: string[], clusterDomain = 'cluster.local'): string | undefined => nodeResolverProblem({ servers: [], searches, options: [] }, { path: '/r', clusterDomain });
+    const many = (count: number, length = 2): string[] => Array.from({ length: count }, (_, index) => String(index).padStart(length, 'x'));
+    assert.deepEqual([problem(many(29)), problem(many(30)), problem(many(32), ''), problem(many(33), '')], [
+      undefined, "Resolv.conf file '/r' contains search line consisting of more than 29 domains!", undefined, "Resolv.conf file '/r' contains search line consisting of more than 32 domains!",
+    ]);
+    assert.equal(problem(['x'.repeat(254)]), 'Resolv.conf file "/r" contains a search path which length is more than allowed 253 chars!');
+    assert.deepEqual([problem(many(9, 226)), problem(many(9, 228))], [undefined, "Resolv.conf file '/r' contains search line which length is more than allowed 2048 chars!"]);
+  });
 
   test('each policy has its base, and dnsConfig goes on top', () => {
     const cluster = { servers: ['10.96.0.10'], searches: ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example'], options: ['ndots:5'] };

@@ -1,5 +1,6 @@
 import type { PodDNSConfig } from '../../../api/core/pod-spec.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { goQuote } from '../../../api/go-quote.ts';
 import { isHostNetwork } from '../../../api/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
@@ -25,6 +26,8 @@ export interface DnsSettings {
 
 const maxServers = 3;
 const maxSearches = 32;
+/** Domains of the cluster that a pod searches first. */
+const clusterSearches = 3;
 const maxSearchChars = 2048;
 const maxSearchLength = 253;
 
@@ -43,6 +46,14 @@ export function parseResolvConf(text: string): DnsConfig {
     if (keyword === 'options') for (const option of fields) options.set(optionName(option), option);
   }
   return { servers, searches, options: [...options.values()] };
+}
+
+/** What is too much in the node's own file for pods of the policy ClusterFirst, whichever they are (upstream: network/dns CheckLimitsForResolvConf). */
+export function nodeResolverProblem({ searches }: DnsConfig, { path, clusterDomain }: { path: string; clusterDomain: string }): string | undefined {
+  const most = clusterDomain === '' ? maxSearches : maxSearches - clusterSearches;
+  if (searches.length > most) return `Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`;
+  if (searches.some((domain) => domain.length > maxSearchLength)) return `Resolv.conf file ${goQuote(path)} contains a search path which length is more than allowed ${maxSearchLength} chars!`;
+  return searches.join(' ').length > maxSearchChars ? `Resolv.conf file '${path}' contains search line which length is more than allowed ${maxSearchChars} chars!` : undefined;
 }
 
 /** The resolver configuration of a pod (upstream: network/dns GetPodDNS), with what the user should be told about it. */

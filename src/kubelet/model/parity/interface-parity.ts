@@ -63,7 +63,7 @@ const later = (names: string, why: string): readonly [string, string][] => names
 /** Reasons that this agent never gives yet. Those not listed are given where upstream gives them; events go to the log and to explain until there is an API server. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('FailedPrepareDynamicResources', 'dynamic resources need an API server'),
-  ...later('Evicted EvictionThresholdMet FreeDiskSpaceFailed SystemOOM', 'pods are not evicted under pressure yet'),
+  ...later('Evicted EvictionThresholdMet SystemOOM', 'pods are not evicted under pressure yet'),
   ...later('FailedAttachVolume SuccessfulAttachVolume VolumeAttachmentLimitExceeded', 'nothing is attached without an API server'),
   ...later('FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal', 'a controller or a gate that is off says so in upstream'),
   ...later('Rebooted NodeReady NodeNotReady NodeSchedulable NodeNotSchedulable NodeHasSufficientMemory NodeHasInsufficientMemory NodeHasSufficientPID NodeHasInsufficientPID NodeHasDiskPressure NodeHasNoDiskPressure', 'the status of the node is not reported yet'),
@@ -73,5 +73,9 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
   ...later('ImageVolumeMountFailed', 'the runtime says it in the message of CreateContainerError, as in upstream'),
   ...later('InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden', 'for cases that cannot come up here'),
+  ...later('PreCreateHookError PreStartHookError', 'hooks of the resource managers, which are not there yet'),
+  ...later('HostIPsIPFamilyMismatch', 'there is no cloud provider that would choose addresses'),
+  ...later('ConfigPodSandboxError RROUnsupported', 'upstream has the words and shows them to nobody'),
+  ...later('UnknownContainerStatuses InvalidImageID KubeletSetupFailed', 'for cases that cannot come up here, or end the agent with a line in the log'),
   ...later('UnexpectedAdmissionError', 'without an API server a pod for which no room can be made is told what it lacks'),
 ]);
