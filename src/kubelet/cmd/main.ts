@@ -1,10 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { errorKind, errorMessage } from '../../base/errors.ts';
-import { ApiClient, findSocket } from './cli/api-client.ts';
 import { parseCommandLine } from './cli/command-line.ts';
-import { agentCommands } from './cli/commands.ts';
-import { processTerminal } from './cli/process-terminal.ts';
 import { completionScript, isShell, shells } from './completion.ts';
 import { formatConfigError } from './config-error.ts';
 import { loadKubeletConfig } from './config-load.ts';
@@ -51,6 +48,8 @@ async function runCommand(name: CommandName, args: readonly string[]): Promise<n
     return 0;
   }
   if (name === 'completion') return printCompletion(line.positionals[0] ?? '');
+  // Loaded only here, so that the agent does without them.
+  const [{ ApiClient, findSocket }, { agentCommands }, { processTerminal }] = await Promise.all([import('./cli/api-client.ts'), import('./cli/commands.ts'), import('./cli/process-terminal.ts')]);
   const socket = line.values['root-dir'] === undefined ? line.values['socket'] : `${line.values['root-dir']}/kubelet.sock`;
   const client = new ApiClient(findSocket(socket, process.env));
   return agentCommands[name](line, { client, terminal: processTerminal, nowMs: () => Date.now() });

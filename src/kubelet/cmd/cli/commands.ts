@@ -8,7 +8,7 @@ import type { PlannedPod, Problem } from '../../features/server/local-api.ts';
 import type { CommandName } from '../flags-commands.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CommandLine } from './command-line.ts';
-import { runExec, type Terminal } from './exec-session.ts';
+import type { Terminal } from './exec-session.ts';
 import { eventTable } from './event-table.ts';
 import { explanationText, podTable } from './pod-table.ts';
 
@@ -91,6 +91,8 @@ async function exec(line: CommandLine, { client, terminal }: CommandIo): Promise
   const path = ['api/exec', ...[pod.metadata.namespace, pod.metadata.name, container].map((part) => encodeURIComponent(part ?? ''))].join('/');
   const request = { command: line.rest, tty: line.given.has('tty'), stdin: line.given.has('stdin') };
   const { url } = await client.json<{ url: string }>(`/${path}`, request);
+  // The WebSocket client, TLS and compression with it, is of use to no other command.
+  const { runExec } = await import('./exec-session.ts');
   return runExec(url, request, terminal);
 }
 
