@@ -8,7 +8,7 @@ import { containerId, podUid, type ContainerId } from '../../model/ids.ts';
 import type { EventSourceKind } from '../../ports/runtime.ts';
 import { buildContainerConfig, buildSandboxConfig, runPod } from '../../ports/testing/runtime-builders.ts';
 import { FakeRuntime, type FakeRuntimeOptions } from '../../ports/testing/fake-runtime.ts';
-import { Pleg } from './pleg.ts';
+import { Pleg, type PlegOptions } from './pleg.ts';
 import { RuntimeCache } from './runtime-cache.ts';
 
 const IMAGE = 'example/app:1';
@@ -30,7 +30,7 @@ interface World {
   pod: (uid?: string, containers?: readonly string[]) => Promise<ContainerId[]>;
 }
 
-async function setUp(options: Partial<FakeRuntimeOptions> & { sources?: readonly EventSourceKind[]; annotations?: Record<string, string>; before?: (world: World) => Promise<void> } = {}): Promise<World> {
+async function setUp(options: Partial<FakeRuntimeOptions> & { sources?: readonly EventSourceKind[]; annotations?: Record<string, string>; terminationMessage?: PlegOptions['terminationMessage']; before?: (world: World) => Promise<void> } = {}): Promise<World> {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock, images: [IMAGE], ...options });
   const log = recordingLog();
@@ -43,6 +43,7 @@ async function setUp(options: Partial<FakeRuntimeOptions> & { sources?: readonly
     runtime,
     sources: (options.sources ?? ['cri']).map((kind) => runtime.eventSource(kind)),
     cache,
+    ...(options.terminationMessage === undefined ? {} : { terminationMessage: options.terminationMessage }),
     onEvent: (event, origin) => void told.push(origin === 'own' ? `own ${event.kind}` : event.kind),
   });
   const run = async <T>(work: Promise<T>): Promise<T> => {
@@ -152,6 +153,28 @@ test('a containerd event brings the exit itself; the runtime is asked once, late
   assert.deepEqual([world.cache.get(UID)?.containers[0], world.calls(), world.told], [exit, { containerStatus: 1 }, ['ContainerDied']]);
   await world.pleg.stop();
 });
+
+for (const kind of ['cri', 'containerd'] as const) {
+  test(`an exit that ${kind} events tell is not heard of without its message`, async () => {
+    const seen: string[] = [];
+    const world = await setUp({ sources: [kind], before: async (early) => void (await early.pod()), terminationMessage: async ({ state, exitCode }) => `${state} with ${exitCode}` });
+    world.cache.onChange(({ after }) => void seen.push(...(after?.containers ?? []).map(({ state, message }) => `${state}: ${message}`)));
+    world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { exitCode: 3 });
+    await world.clock.settle();
+    await world.clock.advance(5000);
+    assert.deepEqual([seen, world.told], [['exited: exited with 3'], ['ContainerDied']]);
+    await world.pleg.stop();
+  });
+
+  test(`a message that cannot be read holds up no exit that ${kind} events tell`, async () => {
+    const world = await setUp({ sources: [kind], before: async (early) => void (await early.pod('a', ['hangs', 'fails'])), terminationMessage: ({ name }) => (name === 'hangs' ? new Promise(() => undefined) : Promise.reject(new Error('no'))) });
+    for (const { id } of world.runtime.containers('a')) world.runtime.killContainer(id);
+    await world.clock.settle();
+    await world.clock.advance(1000);
+    assert.deepEqual(states(world).sort(), ['fails exited', 'hangs exited']);
+    await world.pleg.stop();
+  });
+}
 
 test('after an OOM kill the runtime is asked for the reason', async () => {
   const world = await setUp({ sources: ['containerd'], exitLagMs: 12, before: async (early) => void (await early.pod()) });

@@ -6,13 +6,14 @@ import type { Random } from '../../../base/random.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import { runtimeAnnotations, runtimeLabels } from '../../../api/annotations.ts';
 import type { PodLifecycleEvent } from '../../model/pod-lifecycle-event.ts';
-import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
 import { computePodLifecycleEvents } from './diff.ts';
 import { EventChecks } from './event-checks.ts';
 import { EventStream } from './event-stream.ts';
 import { unlessGone, type RuntimeReader } from './inspect.ts';
 import { INSPECTION_LIMIT_MS, Inspector } from './inspector.ts';
+import { LastWords } from './last-words.ts';
 import { relist } from './relist.ts';
 import type { CacheChange, ChangeOrigin, RuntimeCache } from './runtime-cache.ts';
 
@@ -40,6 +41,8 @@ export interface PlegOptions {
   cache: RuntimeCache;
   /** Called after the cache shows it, for changes the agent made itself (`own`) too. Must not throw. */
   onEvent: (event: PodLifecycleEvent, origin: ChangeOrigin) => void;
+  /** The termination message of a container that ended, from the files of the node. Left out, it comes with the runtime's own answer only, some time after the exit. */
+  terminationMessage?: (ended: ContainerRuntimeStatus) => Promise<string>;
   /** For metrics: how long each relist took, in milliseconds, and how many pods it had inspected. */
   onRelist?: (durationMs: number, inspected: number) => void;
 }
@@ -63,6 +66,7 @@ export class Pleg {
   readonly #inspector: Inspector;
   readonly #checks: EventChecks;
   readonly #stream: EventStream;
+  readonly #lastWords: LastWords;
   readonly #loop: Loop;
   readonly #unknown = new Map<string, { kind: RuntimeEvent['kind']; timer: Timer }>();
   readonly #foreign = new Set<string>();
@@ -79,8 +83,9 @@ export class Pleg {
   #stopped = false;
 
   constructor(options: PlegOptions) {
-    const { clock, random, log, runtime, cache, sources } = options;
+    const { clock, random, log, runtime, cache, sources, terminationMessage = async ({ message }) => message } = options;
     this.#options = options;
+    this.#lastWords = new LastWords({ clock, log, read: terminationMessage });
     this.#inspector = new Inspector({ clock, runtime, cache, onFailure: (uid, error) => this.#onInspectionFailure(uid, error) });
     this.#checks = new EventChecks({ clock, cache, inspector: this.#inspector });
     this.#stream = new EventStream({ clock, random, log, sources, onEvent: (event) => this.#onRuntimeEvent(event), onState: () => this.#loop.wake() });
@@ -221,7 +226,7 @@ export class Pleg {
   // ---- Events ----
 
   #onRuntimeEvent(event: RuntimeEvent): void {
-    const { clock, cache } = this.#options;
+    const { clock } = this.#options;
     this.#lastEventMs = clock.monotonicMs();
     const { id, kind, pod } = event;
     if (this.#foreign.has(id)) return;
@@ -230,7 +235,13 @@ export class Pleg {
       return;
     }
     // An exit is news at once. Starts are mostly the agent's own, and its own result would only come second.
-    if (kind === 'stopped' && pod !== undefined) cache.commitSnapshot(pod);
+    if (kind === 'stopped' && pod !== undefined) void this.#takeSnapshot(pod).then(() => this.#follow(event));
+    else this.#follow(event);
+  }
+
+  #follow(event: RuntimeEvent): void {
+    const { clock, cache } = this.#options;
+    const { id, kind } = event;
     const uid = cache.ownerOf(id);
     if (uid !== undefined) {
       if (kind === 'changed') this.#remember(this.#oomSeen, id);
@@ -238,7 +249,7 @@ export class Pleg {
       return;
     }
     // A creation alone changes nothing that runs; the end of what was never known is no news.
-    if (kind === 'created' || kind === 'deleted' || kind === 'changed' || cache.wasRemoved(id)) return;
+    if (this.#stopped || kind === 'created' || kind === 'deleted' || kind === 'changed' || cache.wasRemoved(id)) return;
     const waiting = this.#unknown.get(id);
     if (waiting !== undefined) waiting.kind = kind;
     else this.#unknown.set(id, { kind, timer: clock.setTimer(UNKNOWN_ID_GRACE_MS, () => void this.#identify(id)) });
@@ -275,11 +286,21 @@ export class Pleg {
    */
   #takeExit(uid: PodUid, { id, exit }: RuntimeEvent): boolean {
     const { cache } = this.#options;
-    if (exit === undefined || this.#oomSeen.has(id)) return false;
-    if (cache.container(id)?.annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError') return false;
-    if (!cache.commitExit(id, exit)) return false;
-    this.#checks.confirm(uid, id);
+    const known = cache.container(id);
+    if (exit === undefined || known?.state !== 'running' || this.#oomSeen.has(id)) return false;
+    if (known.annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError') return false;
+    void this.#lastWords.of({ ...known, ...exit, state: 'exited' }).then((message) => {
+      if (this.#stopped) return;
+      if (cache.commitExit(id, { ...exit, message })) this.#checks.confirm(uid, id);
+      else this.#checks.expect(uid, id, 'stopped');
+    });
     return true;
+  }
+
+  async #takeSnapshot(pod: NonNullable<RuntimeEvent['pod']>): Promise<void> {
+    const { cache } = this.#options;
+    const told = await this.#lastWords.inSnapshot(pod, ({ id, state }) => state === 'exited' && cache.container(id)?.state !== 'exited');
+    if (!this.#stopped) cache.commitSnapshot(told);
   }
 
   #onCacheChange(change: CacheChange): void {

@@ -241,7 +241,7 @@ export class RuntimeCache {
    * A running container's end, as an event reports it. Reason as the runtime will give it: by the code alone (containerd: toCRIContainerStatus);
    * an OOM kill still replaces it (see mergeContainer). Returns whether it was taken.
    */
-  commitExit(id: string, exit: { exitCode: number; finishedAtMs: number }): boolean {
+  commitExit(id: string, exit: { exitCode: number; finishedAtMs: number; message?: string }): boolean {
     const known = this.container(id);
     const uid = this.#owners.get(id);
     if (known?.state !== 'running' || uid === undefined) return false;
