@@ -8,6 +8,11 @@ export function systemdSlice(name: string): string {
   return parts.length === 0 ? '-.slice' : `${parts.join('-')}.slice`;
 }
 
+/** The slice above this name's: `-.slice` above `/kubepods`. */
+export function parentSlice(name: string): string {
+  return systemdSlice(withParents(name).at(-2) ?? '/');
+}
+
 /** `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`: where the slice lies in the cgroup file system. */
 export function systemdPath(name: string): string {
   const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));

@@ -1,87 +1,13 @@
 import assert from 'node:assert/strict';
-import nodePath from 'node:path/posix';
 import { test } from 'node:test';
-import { errorKind, KubeletError } from '../../base/errors.ts';
+import { errorKind } from '../../base/errors.ts';
 import { cgroupsContract } from '../ports/testing/cgroups-contract.ts';
-import { nameOfSlice, systemdPath, systemdSlice } from './linux-cgroup-names.ts';
-import { detectCgroupLayout, detectSwapControl, hugePageSizesBytes, type CgroupFs } from './linux-cgroups-fs.ts';
+import { nameOfSlice, parentSlice, systemdPath, systemdSlice } from './linux-cgroup-names.ts';
+import { detectCgroupLayout, detectSwapControl, hugePageSizesBytes } from './linux-cgroups-fs.ts';
 import { cpuWeightOfShares, v1Writes, v2Writes } from './linux-cgroups-limits.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
 import { parseMountInfo } from './linux-mountinfo.ts';
-
-const ROOT = '/sys/fs/cgroup';
-const FILES: Readonly<Record<string, readonly string[]>> = { cpu: ['cpu.weight', 'cpu.max'], memory: ['memory.max', 'memory.min'], pids: ['pids.max'], hugetlb: ['hugetlb.2MB.max'] };
-
-/** The rules of the kernel's v2 tree that matter here: control files appear when the parent hands a controller down. */
-class ModelV2 implements CgroupFs {
-  readonly groups = new Map<string, { handedDown: Set<string>; files: Map<string, string>; pids: Set<number> }>();
-  readonly offered: string[];
-  readonly killFile: boolean;
-
-  constructor(options: { offered?: string[]; killFile?: boolean } = {}) {
-    this.offered = options.offered ?? ['cpu', 'memory', 'pids', 'io'];
-    this.killFile = options.killFile ?? true;
-    this.groups.set(ROOT, { handedDown: new Set(), files: new Map(), pids: new Set() });
-  }
-
-  async mkdir(path: string): Promise<boolean> {
-    if (this.groups.has(path)) return false;
-    this.#group(nodePath.dirname(path));
-    this.groups.set(path, { handedDown: new Set(), files: new Map(), pids: new Set() });
-    return true;
-  }
-
-  async rmdir(path: string): Promise<void> {
-    const group = this.groups.get(path);
-    if (group === undefined) return;
-    if (group.pids.size > 0 || (await this.directories(path)).length > 0) throw new KubeletError('Conflict', path);
-    this.groups.delete(path);
-  }
-
-  async read(path: string): Promise<string> {
-    const group = this.#group(nodePath.dirname(path));
-    if (path.endsWith('cgroup.controllers')) return `${this.offered.join(' ')}\n`;
-    if (path.endsWith('cgroup.procs')) return [...group.pids].join('\n');
-    const written = group.files.get(nodePath.basename(path));
-    if (written !== undefined) return `${written}\n`;
-    throw new KubeletError('NotFound', path);
-  }
-
-  async write(path: string, value: string): Promise<void> {
-    const [folder, file] = [nodePath.dirname(path), nodePath.basename(path)];
-    const group = this.#group(folder);
-    if (file === 'cgroup.subtree_control') return this.#handDown(folder, value);
-    if (file === 'cgroup.kill' && this.killFile) return this.#kill(folder);
-    const available = [...(this.groups.get(nodePath.dirname(folder))?.handedDown ?? [])].flatMap((controller) => FILES[controller] ?? []);
-    if (!available.includes(file)) throw new KubeletError('NotFound', path);
-    group.files.set(file, value);
-  }
-
-  async directories(path: string): Promise<string[]> {
-    return [...this.groups.keys()].filter((group) => nodePath.dirname(group) === path).map((group) => nodePath.basename(group));
-  }
-
-  async exists(path: string): Promise<boolean> {
-    return this.groups.has(path);
-  }
-
-  #group(path: string) {
-    const group = this.groups.get(path);
-    if (group === undefined) throw new KubeletError('NotFound', path);
-    return group;
-  }
-
-  #handDown(folder: string, value: string): void {
-    const wanted = value.split(' ').map((word) => word.slice(1));
-    const from = folder === ROOT ? new Set(this.offered) : this.groups.get(nodePath.dirname(folder))?.handedDown;
-    if (wanted.some((controller) => from?.has(controller) !== true)) throw new KubeletError('NotFound', folder);
-    for (const controller of wanted) this.#group(folder).handedDown.add(controller);
-  }
-
-  #kill(folder: string): void {
-    for (const [path, group] of this.groups) if (path === folder || path.startsWith(`${folder}/`)) group.pids.clear();
-  }
-}
+import { ModelV2, ROOT } from './testing/model-cgroup-v2.ts';
 
 const v2 = (fs: ModelV2): LinuxCgroups => new LinuxCgroups({ layout: { version: 2, root: ROOT }, driver: 'cgroupfs', fs, killProcess: (pid) => fs.groups.forEach((group) => group.pids.delete(pid)) });
 
@@ -121,6 +47,7 @@ test('killing everything is refused', async () => {
 });
 
 test('systemd names as upstream writes them', () => {
+  assert.deepEqual([parentSlice('/kubepods'), parentSlice('/kubepods/burstable/pod1-2')], ['-.slice', 'kubepods-burstable.slice']);
   assert.deepEqual([systemdSlice('/'), systemdSlice('/kubepods'), systemdSlice('/kubepods/burstable/pod1-2')], ['-.slice', 'kubepods.slice', 'kubepods-burstable-pod1_2.slice']);
   assert.equal(systemdPath('/kubepods/burstable/pod1-2'), '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice');
   assert.deepEqual([nameOfSlice('kubepods-burstable-pod1_2.slice'), nameOfSlice('cri-containerd-abc.scope')], ['pod1-2', undefined]);

@@ -1,10 +1,14 @@
 import nodePath from 'node:path/posix';
+import { systemClock } from '../../base/clock.ts';
 import { isKind, KubeletError } from '../../base/errors.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../ports/cgroups.ts';
 import { detectSwapControl, kernelCgroupFs, detectCgroupLayout, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
 import { valuesFromV1, valuesFromV2, v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
 import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgroup-names.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
+import { SystemdCgroups } from './systemd-cgroups.ts';
+import { dialSystemd } from './systemd-dial.ts';
+import { BusSystemdManager } from './systemd-manager.ts';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
@@ -21,16 +25,20 @@ export interface LinuxCgroupsOptions {
 /** Controllers a pod's children get on v2. */
 const DELEGATED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
 
-/** The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted. */
-export async function createLinuxCgroups(driver: CgroupDriver): Promise<LinuxCgroups> {
+/** The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted, or no systemd runs that the driver needs. */
+export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups> {
   const layout = detectCgroupLayout(await readMountInfo());
-  return new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });
+  const files = new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });
+  if (driver === 'cgroupfs') return files;
+  // The rule of sd_booted(3).
+  if (!(await kernelCgroupFs.exists('/run/systemd/system'))) throw new KubeletError('Unavailable', 'systemd not running on this host, cannot use systemd cgroups manager', { op: 'use cgroup driver systemd' });
+  return new SystemdCgroups(files, new BusSystemdManager(dialSystemd, systemClock));
 }
 
 /**
  * cgroup v1 (each controller its own tree; a controller that is not mounted is left out) and v2 (one tree; controllers are handed down by
  * subtree_control, written when a limit's file turns out to be missing).
- * With the systemd driver the runtime makes the slices; limits are written to slices that exist. Making them over D-Bus is a later step.
+ * With the systemd driver this is the half that deals with files, behind `SystemdCgroups`: names are those of slices.
  */
 export class LinuxCgroups implements Cgroups {
   readonly version: 1 | 2;
@@ -60,8 +68,9 @@ export class LinuxCgroups implements Cgroups {
   }
 
   async ensure(name: string, limits: CgroupLimits): Promise<void> {
-    if (this.driver === 'systemd' && !(await this.exists(name))) return;
     await Promise.all(this.#ownTrees().map((tree) => this.#makeWithParents(tree, name)));
+    // systemd hands down only the controllers it knows; that of huge pages is not among them.
+    if (this.driver === 'systemd' && this.#layout.version === 2) await this.#handDownControllers(this.#layout.root, name);
     await this.#apply(name, limits);
   }
 

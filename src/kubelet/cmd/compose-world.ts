@@ -125,7 +125,9 @@ async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger
 /** The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to the configuration. */
 async function cgroupDriver(runtime: ContainerRuntime, config: KubeletConfig, log: Logger): Promise<'systemd' | 'cgroupfs'> {
   try {
-    return await runtime.cgroupDriver();
+    const driver = await runtime.cgroupDriver();
+    if (driver !== config.cgroups.driver) log.warn("the runtime's cgroup driver is another than the configured one; taking the runtime's", { runtime: driver, configured: config.cgroups.driver });
+    return driver;
   } catch (error) {
     if (!isKind(error, 'Unimplemented')) log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', { driver: config.cgroups.driver, error: errorMessage(error) });
     return config.cgroups.driver;
