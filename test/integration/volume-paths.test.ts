@@ -176,9 +176,16 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
   });
 });
 
+/** Whether the usual handler makes mounts read-only with all that is mounted below them: containerd since 2.0, on Linux 5.12. */
+async function recursiveReadOnly(): Promise<boolean> {
+  const { runtimeHandlers } = await ground.containerd.cri.runtime.status({});
+  return runtimeHandlers.some(({ name, features }) => name === '' && features?.recursiveReadOnlyMounts === true);
+}
+
 describe('read-only', SIDE_BY_SIDE, () => {
   test('read-only mounts refuse writes; the status says of each mount what became of it', async () => {
     const { agent } = ground;
+    const possible = (await recursiveReadOnly()) ? 'Enabled' : 'Disabled';
     const volumeMounts = [
       { name: 'v', mountPath: '/rw' },
       { name: 'v', mountPath: '/ro', readOnly: true },
@@ -188,19 +195,45 @@ describe('read-only', SIDE_BY_SIDE, () => {
     ];
     const seen = await agent.run(pod('readonly', { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts })] }));
     assert.equal(await agent.inside('readonly', 'touch /rw/f && echo ok; for at in /ro /part /possible /disabled; do touch $at/x 2>/dev/null || echo refused; done'), 'ok\nrefused\nrefused\nrefused\nrefused');
-    const disabled = { readOnly: true, recursiveReadOnly: 'Disabled' };
     assert.deepEqual(containerOf(seen).volumeMounts, [
       { name: 'v', mountPath: '/rw' },
-      ...['/ro', '/part', '/possible', '/disabled'].map((mountPath) => ({ name: 'v', mountPath, ...disabled })),
+      ...['/ro', '/part', '/possible', '/disabled'].map((mountPath) => ({ name: 'v', mountPath, readOnly: true, recursiveReadOnly: mountPath === '/possible' ? possible : 'Disabled' })),
     ]);
   });
 
-  test('recursive read-only that the runtime cannot do holds the container back', async () => {
+  test('recursive read-only holds for what is mounted below, too; a runtime that cannot do it starts nothing', async () => {
     const { agent } = ground;
-    agent.writeManifest('rro', pod('rro', { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: 'Enabled' }] })] }));
-    const seen = await agent.waitFor('rro', 'refused', (now) => containerOf(now).state?.waiting?.reason === 'CreateContainerConfigError');
-    assert.equal(containerOf(seen).state?.waiting?.message, 'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime');
+    const path = join(folder, 'recursive');
+    mkdirSync(join(path, 'sub', 'below'), { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(path, 'sub', 'below')]);
+    const volumeMounts = [
+      { name: 'h', mountPath: '/plain', readOnly: true },
+      { name: 'h', mountPath: '/all', readOnly: true, recursiveReadOnly: 'Enabled' },
+      { name: 'h', mountPath: '/part', readOnly: true, recursiveReadOnly: 'Enabled', subPath: 'sub' },
+    ];
+    agent.writeManifest('rro', pod('rro', { volumes: [{ name: 'h', hostPath: { path } }], containers: [container('main', { volumeMounts })] }));
+    if (await recursiveReadOnly()) {
+      const seen = await agent.ready('rro');
+      assert.equal(await agent.inside('rro', 'for at in /plain/f /plain/sub/below/f /all/f /all/sub/below/f /part/f /part/below/f; do touch $at 2>/dev/null && echo $at; done; true'), '/plain/sub/below/f');
+      assert.deepEqual(containerOf(seen).volumeMounts?.map((mount) => mount.recursiveReadOnly), ['Disabled', 'Enabled', 'Enabled']);
+    } else {
+      const seen = await agent.waitFor('rro', 'refused', (now) => containerOf(now).state?.waiting?.reason === 'CreateContainerConfigError');
+      assert.equal(containerOf(seen).state?.waiting?.message, 'failed to resolve recursive read-only mode: volume "h" requested recursive read-only mode, but it is not supported by the runtime');
+    }
     await agent.remove('rro');
+  });
+
+  test('recursive read-only goes neither with a mount that may be written nor with one that others mount into', async () => {
+    const { agent } = ground;
+    const one = (name: string, mount: object): void => agent.writeManifest(name, pod(name, { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v', recursiveReadOnly: 'IfPossible', ...mount }] })] }));
+    one('rro-writable', {});
+    one('rro-propagated', { readOnly: true, mountPropagation: 'HostToContainer' });
+    const told = [/spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when readOnly is true/, /spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when mountPropagation is None or not specified/];
+    assert.ok(await waitUntil(async () => {
+      const problems = (await agent.problems()).join('\n');
+      return told.every((message) => message.test(problems));
+    }, 10_000, 50), (await agent.problems()).join('\n'));
+    agent.removeManifest('rro-writable', 'rro-propagated');
   });
 });
 
