@@ -1,5 +1,6 @@
 import { parseImageName, type ImageName } from '../../../api/image-name.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
+import { rpcMessage } from '../../model/rpc-message.ts';
 
 export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 
@@ -55,7 +56,7 @@ export interface PullFailure {
  * (upstream: image_manager.go evalCRIPullErr, cri-api errors).
  */
 export function classifyPullFailure(image: string, error: string): PullFailure {
-  const text = error.replace(/^rpc error: code = \w+ desc = /, '');
+  const text = rpcMessage(error);
   for (const [reason, why] of [['RegistryUnavailable', 'the registry is unavailable'], ['SignatureValidationFailed', 'the signature validation failed']] as const) {
     if (text.startsWith(reason)) return { reason, message: `image pull failed for ${image} because ${why}${text.slice(reason.length)}` };
   }

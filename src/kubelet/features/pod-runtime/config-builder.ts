@@ -120,7 +120,7 @@ export class ConfigBuilder {
       return await run.waitFor(run.volumes());
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      throw new VolumesFailed(errorMessage(error));
+      throw new VolumesFailed(`Unable to attach or mount volumes: ${errorMessage(error)}`);
     }
   }
 

@@ -3,6 +3,7 @@ import { containerEvents, waitingReasons } from '../../../api/reasons.ts';
 import { errorKind, errorMessage, isKind } from '../../../base/errors.ts';
 import type { EphemeralContainer } from '../../../api/core/container.ts';
 import type { ContainerId, SandboxId } from '../../model/ids.ts';
+import { rpcMessage } from '../../model/rpc-message.ts';
 import { newestContainer } from '../../model/runtime-status.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { ContainerConfig, SandboxConfig } from '../../ports/runtime.ts';
@@ -56,7 +57,7 @@ export class ContainerStarter {
     } catch (error) {
       if (error instanceof StartError) return error.failure;
       if (isKind(error, 'Aborted') || error instanceof VolumesFailed) throw error;
-      return { reason: waitingReasons.createContainerError, message: errorMessage(error) };
+      return { reason: waitingReasons.createContainerError, message: rpcMessage(errorMessage(error)) };
     }
   }
 
@@ -80,8 +81,7 @@ export class ContainerStarter {
       first = configOf(attempt);
     } catch (error) {
       if (isKind(error, 'Aborted') || error instanceof VolumesFailed) throw error;
-      this.#failed(run, container, errorMessage(error));
-      throw new StartError(waitingReasons.createContainerConfigError, errorMessage(error));
+      throw this.#failedBy(run, container, waitingReasons.createContainerConfigError, error);
     }
     const created = await this.#createUntilKnown(run, container, { configOf, first, sandboxConfig, attempt, sandbox: want.sandbox });
     events.event(run.pod, 'Normal', containerEvents.created, 'Container created', container.name);
@@ -97,8 +97,7 @@ export class ContainerStarter {
       throw new StartError(outcome.reason, outcome.message, outcome.retryAtMs);
     } catch (error) {
       if (error instanceof StartError || isKind(error, 'Aborted')) throw error;
-      this.#failed(run, container, errorMessage(error));
-      throw new StartError(waitingReasons.createContainerConfigError, errorMessage(error));
+      throw this.#failedBy(run, container, waitingReasons.createContainerConfigError, error);
     }
   }
 
@@ -118,8 +117,7 @@ export class ContainerStarter {
         if (typeof adopted !== 'string') return adopted;
         const taken = adopted === 'removed' || isNameTaken(errorKind(error), errorMessage(error));
         if (taken && attempt + 1 < want.attempt + maxTries) continue;
-        this.#failed(run, container, errorMessage(error));
-        throw new StartError(waitingReasons.createContainerError, errorMessage(error));
+        throw this.#failedBy(run, container, waitingReasons.createContainerError, error);
       }
     }
   }
@@ -155,9 +153,7 @@ export class ContainerStarter {
         const status = await this.#note(run, container, created.id);
         // A start that timed out may have worked: then it runs, or has run.
         if (status?.state !== 'running') {
-          const message = errorMessage(error).replaceAll(created.id, container.name);
-          this.#failed(run, container, message);
-          throw new StartError(waitingReasons.runContainerError, message);
+          throw this.#failedBy(run, container, waitingReasons.runContainerError, error, created.id);
         }
         events.event(run.pod, 'Normal', containerEvents.started, 'Container started', container.name);
         return status;
@@ -217,6 +213,14 @@ export class ContainerStarter {
     const message = `unable to find target container ${name}`;
     this.#failed(run, container, message);
     throw new StartError(waitingReasons.createContainerConfigError, message);
+  }
+
+  /** In the runtime's words; the id, another with each try, is the container's name in them, so that its events are counted as one. */
+  #failedBy(run: SyncRun, container: AnyContainer, reason: string, error: unknown, id?: ContainerId): StartError {
+    const said = rpcMessage(errorMessage(error));
+    const message = id === undefined ? said : said.replaceAll(id, container.name);
+    this.#failed(run, container, message);
+    return new StartError(reason, message);
   }
 
   #failed(run: SyncRun, container: AnyContainer, message: string): void {

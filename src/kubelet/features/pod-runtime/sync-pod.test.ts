@@ -128,6 +128,14 @@ describe('failures of a start', () => {
     assert.deepEqual(h.containers, ['app#0 running']);
   });
 
+  test('what the runtime says of a container is told without the code it came with, and in the event without its id', async () => {
+    const refused = await failing((it) => it.runtime.fail('createContainer', { kind: 'Invalid', message: 'rpc error: code = InvalidArgument desc = bad spec', times: 1 }));
+    assert.deepEqual([refused[1], refused[0].events], [['container app CreateContainerError bad spec'], ['Warning Failed Error: bad spec [app]']]);
+    const [h, failures] = await failing((it) => it.runtime.behaviour('app', { failStart: 'rpc error: code = Unknown desc = exec: "nope": not found' }));
+    assert.deepEqual(failures, ['container app RunContainerError exec: "nope": not found']);
+    assert.ok(h.events.includes('Warning Failed Error: exec: "nope": not found [app]'));
+  });
+
   test('a container whose status cannot be read after its start leaves the pod in doubt, so that no second one is started', async () => {
     const h = new Harness();
     h.runtime.fail('containerStatus', { kind: 'Timeout', times: 1 });
@@ -155,7 +163,8 @@ describe('failures of a start', () => {
     const [h, failures] = await failing((it) => {
       it.volumes = () => Promise.reject(new KubeletError('NotFound', 'secret "s" not found'));
     }, two);
-    assert.deepEqual(failures, ['volumes  FailedMount secret "s" not found']);
+    assert.deepEqual(failures, ['volumes  FailedMount Unable to attach or mount volumes: secret "s" not found']);
+    assert.deepEqual(h.events, ['Warning FailedMount Unable to attach or mount volumes: secret "s" not found']);
     assert.equal(h.runtime.sandboxes().length, 1);
     assert.deepEqual(h.containers, []);
   });

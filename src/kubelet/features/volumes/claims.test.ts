@@ -109,10 +109,22 @@ test('of two pods with a claim for one pod alone the second waits, and goes on w
   let ready = false;
   void world.manager.ensure(testPod('u2', [byClaim])).then(() => (ready = true));
   await world.clock.settle();
-  assert.deepEqual([ready, world.events], [false, ['pod-u2 Warning FailedMount MountVolume.SetUp failed for volume "pv1" : node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode']]);
+  assert.deepEqual([ready, world.events], [false, ['pod-u2 Warning FailedMount MountVolume.SetUp failed for volume "pv1" : volume uses the ReadWriteOncePod access mode and is already in use by another pod']]);
   await world.manager.tearDown(podUid('u1'));
   await world.clock.settle();
   assert.equal(ready, true);
+});
+
+test('a raw device for one pod alone is refused to the second in the words for devices', async () => {
+  const world = volumeWorld();
+  world.files.seed({ '/dev/sdx': 'block' }, true);
+  world.objects.set('PersistentVolumeClaim', claim('c', { spec: { volumeName: 'pv1', volumeMode: 'Block' } }));
+  world.objects.set('PersistentVolume', volume('pv1', { accessModes: ['ReadWriteOncePod'], volumeMode: 'Block', local: { path: '/dev/sdx' }, hostPath: undefined }));
+  const device = { containers: [{ name: 'main', image: 'x', volumeDevices: [{ name: 'v', devicePath: '/dev/data' }] }] };
+  await world.manager.ensure(testPod('u1', [byClaim], device));
+  void world.manager.ensure(testPod('u2', [byClaim], device)).catch(() => undefined);
+  await world.clock.settle();
+  assert.equal(world.events.at(-1), 'pod-u2 Warning FailedMapVolume MapVolume.SetUpDevice failed for volume "pv1" : volume uses the ReadWriteOncePod access mode and is already in use by another pod');
 });
 
 test('readOnly of the pod, and the group of the volume, reach the container', async () => {

@@ -118,8 +118,9 @@ async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>)
 
 export const failureText = (what: string, name: string, error: string): string => `${what} for volume "${name}" : ${error}`;
 
-/** A volume in use by another pod that must have it alone (upstream leaves this to the scheduler, in its words). */
-export function aloneInUse(spec: VolumeSpec): SetUpFailed {
-  const cause = new KubeletError('Conflict', 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode');
-  return new SetUpFailed(volumeEvents.failedMount, failureText('MountVolume.SetUp failed', spec.name, cause.message), { cause });
+/** A volume in use by another pod that must have it alone (upstream: operation_generator.go, mode ReadWriteOncePod). */
+export function aloneInUse({ name, mode }: VolumeSpec): SetUpFailed {
+  const cause = new KubeletError('Conflict', 'volume uses the ReadWriteOncePod access mode and is already in use by another pod');
+  const [reason, what] = mode === 'Block' ? ([volumeEvents.failedMapVolume, 'MapVolume.SetUpDevice failed'] as const) : ([volumeEvents.failedMount, 'MountVolume.SetUp failed'] as const);
+  return new SetUpFailed(reason, failureText(what, name, cause.message), { cause });
 }
