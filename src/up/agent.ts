@@ -10,6 +10,7 @@ import type { Instance } from './instance.ts';
 import { renderKubeletConfig } from './kubelet-config.ts';
 import { writeProcessFile } from './processes.ts';
 import { podNames } from './progress.ts';
+import type { CgroupDriver } from './runtime-config.ts';
 import { kubeletPidFile } from './teardown.ts';
 
 /** `KUBELET_TS_PROGRAM` puts another in its place: tests of `up` use it. */
@@ -39,10 +40,10 @@ export function expectedPods(instance: Instance): string[] {
   return files.flatMap((name) => podNames(parseAllDocuments(readFileSync(join(instance.manifestsDir, name), 'utf8')).map((document) => (document.errors.length > 0 ? undefined : document.toJS()))));
 }
 
-export async function writeAgentConfig(instance: Instance, runtimeEndpoint: string): Promise<{ port: number; healthzPort: number }> {
+export async function writeAgentConfig(instance: Instance, runtimeEndpoint: string, cgroupDriver: CgroupDriver = 'cgroupfs'): Promise<{ port: number; healthzPort: number }> {
   const ports = { port: await freePort(KUBELET_PORT), healthzPort: await freePort(HEALTHZ_PORT) };
   mkdirSync(instance.kubeletRoot, { recursive: true });
-  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined }));
+  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, cgroupDriver, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined }));
   return ports;
 }
 

@@ -57,6 +57,12 @@ test('containerd 1.x gets a version 2 file with everything below the data folder
   for (const path of text.matchAll(/= "(\/[^"]*)"/g)) assert.match(path[1] ?? '', /^(\/data\/a\/|\/usr\/lib\/cni)/);
 });
 
+test('the cgroup driver systemd reaches containerd and the agent alike', () => {
+  for (const majorVersion of [1, 2]) assert.match(renderContainerdConfig(instance, { ...facts, majorVersion, cgroupDriver: 'systemd' }), /^SystemdCgroup = true$/m);
+  assert.equal((parse(renderKubeletConfig(instance, { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2, cgroupDriver: 'systemd' })) as Record<string, unknown>)['cgroupDriver'], 'systemd');
+  assert.equal(instance.cgroupSlice, `${instance.cgroupRoot.slice(1).replaceAll('-', '_')}.slice`);
+});
+
 test('containerd 2.x gets a version 3 file with the renamed plugins', () => {
   const text = renderContainerdConfig(instance, { ...facts, majorVersion: 2, minorVersion: 1, maySetOomScore: true });
   assert.match(text, /^version = 3$/m);

@@ -34,6 +34,8 @@ export interface Instance {
   iptablesChain: string;
   /** Absolute within each cgroup hierarchy; all containers live beneath. */
   cgroupRoot: string;
+  /** The same with the cgroup driver systemd: the slice that `cgroupRoot` becomes. */
+  cgroupSlice: string;
 }
 
 /** `dataDir` must be absolute and free of symbolic links (mounts are found by their real path). */
@@ -63,6 +65,7 @@ export function deriveInstance(dataDir: string): Instance {
     bridge: `kts${id}`,
     iptablesChain: `KTS-${id}`,
     cgroupRoot: `/kubelet-ts-${id}`,
+    cgroupSlice: `kubelet_ts_${id}.slice`,
   };
 }
 

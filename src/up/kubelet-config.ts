@@ -1,6 +1,7 @@
 /** The KubeletConfiguration that `up` hands to the agent. Pure. */
 import { stringify } from 'yaml';
 import type { Instance } from './instance.ts';
+import type { CgroupDriver } from './runtime-config.ts';
 
 export interface KubeletFacts {
   /** With scheme: `unix:///...`. */
@@ -10,6 +11,8 @@ export interface KubeletFacts {
   healthzPort: number;
   /** A file naming real name servers; absent means the default. */
   resolvConf?: string;
+  /** cgroupfs unless given. */
+  cgroupDriver?: CgroupDriver;
 }
 
 /**
@@ -24,7 +27,7 @@ export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): st
     containerRuntimeEndpoint: facts.runtimeEndpoint,
     podLogsDir: instance.podLogsDir,
     cgroupRoot: instance.cgroupRoot,
-    cgroupDriver: 'cgroupfs',
+    cgroupDriver: facts.cgroupDriver ?? 'cgroupfs',
     failCgroupV1: false,
     failSwapOn: false,
     address: '127.0.0.1',

@@ -10,15 +10,18 @@ import { ensureImages, readBusybox } from './image-store.ts';
 import { standardImages } from './images/catalogue.ts';
 import { DEFAULT_DATA_DIR, deriveInstance, type Instance } from './instance.ts';
 import { acquireProcessFile, isAlive, readProcessFile, signalProcess, waitUntil } from './processes.ts';
+import type { CgroupDriver } from './runtime-config.ts';
 import { type UpOptions, watchAgent } from './supervise.ts';
 import { endpointFile, findLeftovers, kubeletPidFile, realDataDir, tearDown } from './teardown.ts';
 
-const USAGE = `usage: npm run up -- [--data DIR] [--container-runtime-endpoint unix:///SOCKET] [--detach] [--runtime-only]
+const USAGE = `usage: npm run up -- [--data DIR] [--container-runtime-endpoint unix:///SOCKET]
+                    [--cgroup-driver cgroupfs|systemd] [--detach] [--runtime-only]
        npm run down -- [--data DIR] [--purge]
 
   --data DIR      everything lives below this folder (default ${DEFAULT_DATA_DIR}, or $KUBELET_TS_DATA)
   --container-runtime-endpoint
                   use this runtime and start none
+  --cgroup-driver who makes the pods' cgroups: cgroupfs (default), or systemd where it is process 1
   --detach        return when all pods are ready and leave them running
   --runtime-only  containerd and its network only, no agent
   --purge         also remove images, manifests and logs
@@ -36,6 +39,7 @@ async function main(): Promise<number> {
     options: {
       data: { type: 'string' },
       'container-runtime-endpoint': { type: 'string' },
+      'cgroup-driver': { type: 'string', default: 'cgroupfs' },
       detach: { type: 'boolean', default: false },
       'runtime-only': { type: 'boolean', default: false },
       purge: { type: 'boolean', default: false },
@@ -53,7 +57,7 @@ async function main(): Promise<number> {
   const instance = deriveInstance(realDataDir(dataDir));
   switch (command) {
     case 'up':
-      return up(instance, { endpoint: values['container-runtime-endpoint'], detach: values.detach, runtimeOnly: values['runtime-only'] });
+      return up(instance, { endpoint: values['container-runtime-endpoint'], cgroupDriver: cgroupDriverOf(values['cgroup-driver']), detach: values.detach, runtimeOnly: values['runtime-only'] });
     case 'down':
       return down(instance, values.purge);
     case 'status':
@@ -62,6 +66,11 @@ async function main(): Promise<number> {
       console.error(`unknown command "${command}"\n${USAGE}`);
       return 2;
   }
+}
+
+function cgroupDriverOf(text: string): CgroupDriver {
+  if (text !== 'cgroupfs' && text !== 'systemd') throw Object.assign(new TypeError(`--cgroup-driver must be cgroupfs or systemd, not "${text}"`), { code: 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' });
+  return text;
 }
 
 async function up(instance: Instance, options: UpOptions): Promise<number> {
@@ -99,9 +108,9 @@ async function up(instance: Instance, options: UpOptions): Promise<number> {
 async function startRuntime(instance: Instance, options: UpOptions): Promise<string> {
   const endpoint = options.endpoint ?? `unix://${instance.containerdSocket}`;
   writeFileSync(endpointFile(instance), options.endpoint === undefined ? '' : `${endpoint}\n`);
-  const facts = options.endpoint === undefined ? await startOwnContainerd(instance, say) : undefined;
+  const facts = options.endpoint === undefined ? await startOwnContainerd(instance, say, { cgroupDriver: options.cgroupDriver }) : undefined;
   if (facts !== undefined) say(`containerd ${facts.majorVersion}.${facts.minorVersion} runs on ${instance.containerdSocket}${facts.maySetOomScore ? '' : ' (no CAP_SYS_RESOURCE: oom scores are not lowered)'}`);
-  else ensureCgroupRoot(instance.cgroupRoot);
+  else if (options.cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
   const client = openCri(endpoint);
   try {
     const images = standardImages(process.arch, await readBusybox());
@@ -128,7 +137,7 @@ async function runAgent(instance: Instance, options: UpOptions & { endpoint: str
     return { keep: false, code: 0 };
   }
   ensureManifests(instance);
-  const { healthzPort } = await writeAgentConfig(instance, options.endpoint);
+  const { healthzPort } = await writeAgentConfig(instance, options.endpoint, options.cgroupDriver);
   return watchAgent(instance, { ...options, healthzPort, rootFlag: rootFlag(instance) }, signal);
 }
 

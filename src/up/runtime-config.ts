@@ -16,7 +16,12 @@ export interface ContainerdFacts {
   sandboxImage: string;
   /** Further runtime handlers, each a runc-compatible program, by name. */
   handlers?: Readonly<Record<string, string>>;
+  /** cgroupfs unless given. */
+  cgroupDriver?: CgroupDriver;
 }
+
+/** Who makes the pods' cgroups: we ourselves, or systemd for us. */
+export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 /** `containerd github.com/containerd/containerd v1.7.22 7f7...` and Debian's `1.6.20~ds1` alike. Throws `Unimplemented` before 1.6. */
 export function parseContainerdVersion(output: string): { majorVersion: number; minorVersion: number } {
@@ -116,9 +121,9 @@ function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlT
   ];
 }
 
-function runcTables(parent: string, instance: Instance, { handlers = {} }: ContainerdFacts): [string, TomlTable][] {
+function runcTables(parent: string, instance: Instance, { handlers = {}, cgroupDriver }: ContainerdFacts): [string, TomlTable][] {
   // Root: runc's own state would otherwise lie in /run/containerd, shared with every other containerd.
-  const common = { SystemdCgroup: false, Root: `${instance.containerdState}/runc` };
+  const common = { SystemdCgroup: cgroupDriver === 'systemd', Root: `${instance.containerdState}/runc` };
   const tables = (name: string, options: TomlTable): [string, TomlTable][] => [
     [`${parent}.runtimes.${name}`, { runtime_type: 'io.containerd.runc.v2' }],
     [`${parent}.runtimes.${name}.options`, options],

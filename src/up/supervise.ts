@@ -9,12 +9,14 @@ import { lastLines } from './containerd.ts';
 import { DEFAULT_DATA_DIR, type Instance } from './instance.ts';
 import { pause } from './processes.ts';
 import { allSettled, computeRows, type ProgressRow, renderChanges, renderTable } from './progress.ts';
+import type { CgroupDriver } from './runtime-config.ts';
 
 export interface UpOptions {
   /** A runtime given from outside; absent means our own. */
   endpoint: string | undefined;
   detach: boolean;
   runtimeOnly: boolean;
+  cgroupDriver: CgroupDriver;
 }
 
 export interface WatchOptions extends UpOptions {

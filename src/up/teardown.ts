@@ -58,6 +58,7 @@ async function removeOnce(instance: Instance, options: TeardownOptions): Promise
     async () => removeShimSockets(instance),
     () => tearDownNetwork(instance),
     () => removeCgroupTree(instance.cgroupRoot),
+    () => removeSlice(instance),
   ];
   for (const step of steps) {
     // One step that fails must not keep the others from their work; what it left is listed at the end.
@@ -74,7 +75,7 @@ export async function findLeftovers(instance: Instance): Promise<string[]> {
     ...(containerd === undefined ? [] : [`containerd, process ${containerd.pid}`]),
     ...[...shims, ...children].map((record) => `process ${record.pid} (${commandLine(record)})`),
     ...mountsOf(instance).map((point) => `mount ${point}`),
-    ...listCgroupTree(instance.cgroupRoot).map((folder) => `cgroup ${folder}`),
+    ...[instance.cgroupRoot, `/${instance.cgroupSlice}`].flatMap(listCgroupTree).map((folder) => `cgroup ${folder}`),
     ...(await networkLeftovers(instance)),
   ];
 }
@@ -132,6 +133,14 @@ async function killLeftovers(instance: Instance): Promise<void> {
     for (const record of [...children, ...shims]) signalProcess(record, 'SIGKILL');
     return shims.length === 0 && children.length === 0;
   }, 5000, 20);
+}
+
+/** systemd forgets its slices only when it is told to; with the driver cgroupfs there are none. */
+async function removeSlice(instance: Instance): Promise<void> {
+  const folder = `/${instance.cgroupSlice}`;
+  if (listCgroupTree(folder).length === 0) return;
+  await tryCommand(['systemctl', 'stop', instance.cgroupSlice]);
+  await removeCgroupTree(folder);
 }
 
 function mountsOf(instance: Instance): string[] {

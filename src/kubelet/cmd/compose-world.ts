@@ -126,7 +126,7 @@ async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger
 async function cgroupDriver(runtime: ContainerRuntime, config: KubeletConfig, log: Logger): Promise<'systemd' | 'cgroupfs'> {
   try {
     const driver = await runtime.cgroupDriver();
-    if (driver !== config.cgroups.driver) log.warn("the runtime's cgroup driver is another than the configured one; taking the runtime's", { runtime: driver, configured: config.cgroups.driver });
+    if (driver !== config.cgroups.driver) log.info("the runtime's cgroup driver is another than the configured one; taking the runtime's", { runtime: driver, configured: config.cgroups.driver });
     return driver;
   } catch (error) {
     if (!isKind(error, 'Unimplemented')) log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', { driver: config.cgroups.driver, error: errorMessage(error) });

@@ -13,7 +13,7 @@ import { lastLines } from '../../../src/up/containerd.ts';
 import { describeProcess, isAlive, type ProcessRecord, stopProcess, waitUntil, writeProcessFile } from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
 import { agentProgram } from './agent-build.ts';
-import { assertNoPodLeftovers, type TestContainerd } from './containerd.ts';
+import { assertNoPodLeftovers, testCgroupDriver, type TestContainerd } from './containerd.ts';
 import { type Change, containerId, isReady, PodWatch } from './watch.ts';
 
 export const NODE = 'node';
@@ -88,7 +88,7 @@ export class TestAgent {
       containerRuntimeEndpoint: this.#options.endpoint ?? this.containerd.endpoint,
       podLogsDir: this.podLogsDir,
       cgroupRoot: this.containerd.cgroupRoot,
-      cgroupDriver: 'cgroupfs',
+      cgroupDriver: testCgroupDriver(),
       failCgroupV1: false,
       failSwapOn: false,
       address: '127.0.0.1',

@@ -10,7 +10,7 @@ import type { OciImage } from '../../../src/up/images/oci-image.ts';
 import { deriveInstance, type Instance } from '../../../src/up/instance.ts';
 import { setUpNetwork } from '../../../src/up/network.ts';
 import { findShims, signalProcess, stopProcess } from '../../../src/up/processes.ts';
-import type { ContainerdFacts } from '../../../src/up/runtime-config.ts';
+import type { CgroupDriver, ContainerdFacts } from '../../../src/up/runtime-config.ts';
 import { findLeftovers, tearDown } from '../../../src/up/teardown.ts';
 import type { CriClient } from '../../../src/cri/cri-client.ts';
 
@@ -98,12 +98,17 @@ export class TestContainerd {
   }
 }
 
+/** `KUBELET_TEST_CGROUP_DRIVER=systemd` runs everything with systemd's slices: for machines where systemd is process 1. */
+export function testCgroupDriver(): CgroupDriver {
+  return process.env['KUBELET_TEST_CGROUP_DRIVER'] === 'systemd' ? 'systemd' : 'cgroupfs';
+}
+
 /** Call `stop()` in the file's `after` hook, whatever happened. */
 export async function startContainerd(options: TestContainerdOptions): Promise<TestContainerd> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
   const instance = deriveInstance(folder);
   try {
-    const facts = await startOwnContainerd(instance, (message) => console.error(message), options.handlers);
+    const facts = await startOwnContainerd(instance, (message) => console.error(message), { handlers: options.handlers, cgroupDriver: testCgroupDriver() });
     const containerd = new TestContainerd(instance, facts);
     await containerd.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
     return containerd;
@@ -118,9 +123,9 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
  * CNI results, port rules. For use while containerd runs and all pods are deleted; what belongs to containerd itself is allowed.
  */
 export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<void> {
-  const { bridge, cgroupRoot, dataDir, iptablesChain } = containerd.instance;
+  const { bridge, cgroupRoot, cgroupSlice, dataDir, iptablesChain } = containerd.instance;
   // The tree's own root, the QoS groups an agent keeps, its root directory as a shared mount, the bridge and its chain are there from start to stop.
-  const standing = new RegExp(`^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`);
+  const standing = new RegExp(`^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`);
   const left = (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
   assert.deepEqual(left, [], 'a pod left something behind');
 }
