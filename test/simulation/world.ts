@@ -3,7 +3,7 @@ import { errorMessage, KubeletError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import { composeKubelet, type Kubelet } from '../../src/kubelet/cmd/compose.ts';
-import type { ComposeSettings } from '../../src/kubelet/cmd/compose-sources.ts';
+import type { ComposeSettings } from '../../src/kubelet/cmd/compose-settings.ts';
 import { openRecords } from '../../src/kubelet/cmd/compose-records.ts';
 import type { World } from '../../src/kubelet/cmd/world.ts';
 import { applyDefaults } from '../../src/kubelet/model/config/defaults.ts';

@@ -9,15 +9,7 @@ import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
 import { checkAppArmor } from '../model/security-checks.ts';
 import { checkSysctls, sysctlAllowList } from '../model/sysctls.ts';
-import type { Actors, FeatureContext } from './compose-features.ts';
-
-/** The operator's own conditions for starting pods. */
-export interface AdmissionSettings {
-  /** Of an embedder, in the order they are asked. */
-  steps?: readonly AdmissionStep[];
-  /** A folder of programs, asked after them. */
-  hooks?: { folder: string; timeoutMs: number; onFailure: 'hold' | 'ignore' };
-}
+import type { FeatureContext, LoopContext } from './compose-context.ts';
 
 type Workers = Pick<PodWorkers, 'stateOf' | 'kill'>;
 
@@ -27,7 +19,7 @@ export interface Grants {
   onAdmitted: (pod: Pod) => void;
 }
 
-export function composeAdmission(context: FeatureContext & { actors: Actors; grants?: Grants }, workers: () => Workers): AdmissionDesk {
+export function composeAdmission(context: LoopContext & { grants?: Grants }, workers: () => Workers): AdmissionDesk {
   const { world, records, knowledge, actors, links, grants } = context;
   const { store, cache, recorder, node } = knowledge;
   const options = chainOptions(context);

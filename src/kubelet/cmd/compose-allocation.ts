@@ -1,5 +1,5 @@
 import { AllocationManager } from '../features/allocation/allocation-manager.ts';
-import type { FeatureContext } from './compose-features.ts';
+import type { FeatureContext } from './compose-context.ts';
 
 /** Who was granted which resources. Whether a wish fits is asked of admission, which is made later and linked then. */
 export function composeAllocation({ settings, world, records, knowledge, links }: FeatureContext): AllocationManager {

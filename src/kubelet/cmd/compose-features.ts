@@ -1,8 +1,6 @@
 import { goQuote } from '../../api/go-quote.ts';
 import { nodeEvents } from '../../api/reasons.ts';
 import { KubeletError } from '../../base/errors.ts';
-import type { Pod } from '../../api/core/pod.ts';
-import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import { ContainerManager } from '../features/container-manager/container-manager.ts';
 import { readTerminationMessage } from '../features/container-logs/termination-message.ts';
 import { EventLog } from '../features/events/event-recorder.ts';
@@ -19,69 +17,19 @@ import { ProbeManager } from '../features/probes/probe-manager.ts';
 import { createVolumeManager } from '../features/volumes/create-volume-manager.ts';
 import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import { RuntimeMonitor } from '../loop/runtime-monitor.ts';
-import type { SyncInput } from '../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
 import type { ClusterObjects } from '../ports/cluster-objects.ts';
 import type { TokenSource } from '../ports/tokens.ts';
 import { composeCsi, type CsiParts } from './compose-csi.ts';
-import { composeNode, type NodeParts } from './compose-node.ts';
+import { composeNode } from './compose-node.ts';
 import { composeAllocation } from './compose-allocation.ts';
+import type { Actors, FeatureContext, Knowledge, Links } from './compose-context.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
-import type { ComposeSettings } from './compose-sources.ts';
-import { composeImages, type ImageParts } from './compose-images.ts';
-import { composeLogs, type LogParts } from './compose-logs.ts';
+import type { ComposeSettings } from './compose-settings.ts';
+import { composeImages } from './compose-images.ts';
+import { composeLogs } from './compose-logs.ts';
 import type { World } from './world.ts';
-
-/**
- * The way back from features to the loop that drives them. Features are made first and the loop last, so these are filled in at the end;
- * nothing is started before that.
- */
-export interface Links {
-  post: (input: SyncInput) => void;
-  refreshStatus: (uid: PodUid) => void;
-  runtimeChanged: () => void;
-  /** Why a pod may not have a sandbox of its runtime class; undefined for most. */
-  runtimeClassRefusal: (uid: PodUid) => string | undefined;
-  /** Whether all sources of pods have spoken. */
-  sourcesReady: () => boolean;
-  /** Whether the pod is over, or is being stopped for good. */
-  isOver: (uid: PodUid) => boolean;
-  /** Why a running pod would not fit beside the others with these resources. */
-  /** The pods that have a place on the node, with the resources they were granted. */
-  activePods: () => readonly Pod[];
-  misfit: (pod: Pod) => { reason: string; message: string } | undefined;
-}
-
-/** What is known: of the node, pods, objects, the runtime, and what happened. */
-export interface Knowledge {
-  store: PodStore;
-  objects: ObjectStore;
-  cache: RuntimeCache;
-  board: ActivityBoard;
-  recorder: EventLog;
-  node: NodeParts;
-}
-
-/** What acts on the node. */
-export interface Actors extends ImageParts, LogParts {
-  pleg: Pleg;
-  monitor: RuntimeMonitor;
-  probes: ProbeManager;
-  volumes: VolumeManager;
-  csi: CsiParts;
-  cgroups: ContainerManager;
-  allocation: AllocationManager;
-  podRuntime: PodRuntime;
-}
-
-export interface FeatureContext {
-  settings: ComposeSettings;
-  world: World;
-  records: Records;
-  knowledge: Knowledge;
-  links: Links;
-}
 
 const MICROSECONDS_PER_MS = 1000;
 

@@ -1,15 +1,9 @@
 import { createImages } from '../features/images/create-images.ts';
 import { ImageGc } from '../features/images/image-gc.ts';
-import type { ImageManager } from '../features/images/image-manager.ts';
-import type { FeatureContext } from './compose-features.ts';
-
-export interface ImageParts {
-  images: ImageManager;
-  imageGc: ImageGc;
-}
+import type { Actors, FeatureContext } from './compose-context.ts';
 
 /** Pulling and collecting images: they share which image is promised to whom, and who may use what was pulled with a secret. */
-export function composeImages({ settings, world, knowledge }: FeatureContext): ImageParts {
+export function composeImages({ settings, world, knowledge }: FeatureContext): Pick<Actors, 'images' | 'imageGc'> {
   const { clock, random, log, files, processes, images, runtime, disk, machine } = world;
   const { images: config } = settings.config;
   const { manager, leases, access } = createImages({

@@ -7,20 +7,14 @@ import { LogRotation, type WritingContainer } from '../features/container-logs/l
 import { ContainerLogReader } from '../features/container-logs/read-logs.ts';
 import { createFateOf } from '../loop/pod-fate.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
-import type { FeatureContext } from './compose-features.ts';
-
-export interface LogParts {
-  logLinks: LogLinks;
-  logRotation: LogRotation;
-  logReader: ContainerLogReader;
-}
+import type { Actors, FeatureContext } from './compose-context.ts';
 
 /** `/var/log/containers` beside `/var/log/pods`; an agent with log folders of its own keeps its links there too. */
 function linksDir({ settings }: FeatureContext): string {
   return path.join(path.dirname(settings.config.containerLogs.podLogsDir), 'containers');
 }
 
-export function composeLogs(context: FeatureContext): LogParts {
+export function composeLogs(context: FeatureContext): Pick<Actors, 'logLinks' | 'logRotation' | 'logReader'> {
   const { settings, world, knowledge } = context;
   const { clock, random, log, files, logFiles, runtime } = world;
   const { podLogsDir, maxSizeBytes, maxFiles, maxWorkers, monitorPeriodMs } = settings.config.containerLogs;

@@ -19,7 +19,7 @@ import { KubeletPodSyncer } from '../loop/pod-syncer.ts';
 import { StatusUpdater } from '../loop/status-updater.ts';
 import { SyncLoop } from '../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../model/ids.ts';
-import type { Actors, FeatureContext, Links } from './compose-features.ts';
+import type { Links, LoopContext } from './compose-context.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
 import { composeContainerGc } from './compose-logs.ts';
@@ -39,8 +39,6 @@ export interface LoopParts {
   /** Calls `listener` with each pod of which nothing is left; returns the function that ends it. */
   onPodGone(listener: (pod: Pod) => void): () => void;
 }
-
-export type LoopContext = FeatureContext & { actors: Actors };
 
 const HOUSEKEEPING_PERIOD_MS = 30_000;
 

@@ -8,15 +8,8 @@ import { buildNode } from '../features/node/node-object.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import type { CgroupLimits } from '../ports/cgroups.ts';
 import type { RuntimeHealth } from '../ports/runtime.ts';
+import type { NodeSettings } from './compose-settings.ts';
 import type { MachineFacts } from './world.ts';
-
-/** What the flags add to the configuration. */
-export interface NodeSettings {
-  labels: Readonly<Record<string, string>>;
-  externalCloudProvider: boolean;
-  /** --experimental-allocatable-ignore-eviction */
-  ignoreEviction: boolean;
-}
 
 /** The node itself: what it offers and keeps, and how others see it. */
 export interface NodeParts {

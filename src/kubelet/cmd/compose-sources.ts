@@ -7,29 +7,11 @@ import { HttpSource } from '../features/pod-config/http-source.ts';
 import { LastGoodManifests } from '../features/pod-config/last-good.ts';
 import { formatProblem, type ManifestProblem, type ManifestRules } from '../features/pod-config/manifest-reader.ts';
 import type { ObjectStore } from '../features/pod-config/object-store.ts';
-import type { GcPolicy } from '../features/container-gc/gc-select.ts';
-import type { CredentialProvider } from '../features/images/credentials/provider-config.ts';
 import type { Problem } from '../features/server/local-api.ts';
-import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import { unsupportedFields } from '../model/parity/unsupported-fields.ts';
 import type { PodSource } from '../model/pod-update.ts';
-import type { AdmissionSettings } from './compose-admission.ts';
-import type { NodeSettings } from './compose-node.ts';
+import type { ComposeSettings } from './compose-settings.ts';
 import type { World } from './world.ts';
-
-export interface ComposeSettings {
-  config: KubeletConfig;
-  rootDir: string;
-  /** Manifests may be handed in over HTTP. */
-  manifestServer: boolean;
-  /** How many dead containers are kept, from the flags. */
-  containerGc: GcPolicy;
-  credentialProviders: readonly CredentialProvider[];
-  credentialProviderBinDir: string;
-  /** What the flags say of the node; nothing unless given. */
-  node?: NodeSettings;
-  admission?: AdmissionSettings;
-}
 
 /** One source of pods, seen from outside. */
 interface RunningSource {

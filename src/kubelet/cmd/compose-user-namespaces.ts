@@ -1,8 +1,8 @@
 import { UserNamespaces } from '../features/user-namespaces/user-namespaces.ts';
-import type { LoopContext } from './compose-loop.ts';
+import type { LoopContext } from './compose-context.ts';
 
 /** Pods with users of their own: which handlers can, the runtime's status says; which ids are in use, the files say, and what runs. */
-export function composeUserNamespaces({ settings, world, knowledge, actors }: Pick<LoopContext, 'settings' | 'world' | 'knowledge' | 'actors'>): UserNamespaces {
+export function composeUserNamespaces({ settings, world, knowledge, actors }: LoopContext): UserNamespaces {
   const { config, rootDir } = settings;
   const { files, processes, random, log } = world;
   return new UserNamespaces({

@@ -1,12 +1,13 @@
 import { nodeEvents } from '../../api/reasons.ts';
+import { inBackground } from '../../base/background.ts';
 import { errorMessage } from '../../base/errors.ts';
-import { inBackground } from '../loop/pod-syncer.ts';
 import { podUid } from '../model/ids.ts';
-import { composeActors, composeKnowledge, type Actors, type Knowledge, type Links } from './compose-features.ts';
+import type { Actors, Knowledge, Links } from './compose-context.ts';
+import { composeActors, composeKnowledge } from './compose-features.ts';
 import { composeLoop, type LoopParts } from './compose-loop.ts';
 import { checkNodeResolver } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
-import type { ComposeSettings } from './compose-sources.ts';
+import type { ComposeSettings } from './compose-settings.ts';
 import type { World } from './world.ts';
 
 export interface Kubelet extends Knowledge, Actors, LoopParts {

@@ -7,6 +7,7 @@ import { listenTcp, listenUnix, type Listening } from '../adapters/http-listen.t
 import { takeInstanceLock } from '../adapters/instance-lock.ts';
 import { systemdNotify, watchdogPeriodMs } from '../adapters/systemd-notify.ts';
 import { createPinoLog } from '../adapters/pino-log.ts';
+import { inBackground } from '../../base/background.ts';
 import { KubeletError, errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { createLoop } from '../../base/loop.ts';
@@ -14,10 +15,9 @@ import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import { hostProblems } from '../model/config/validate.ts';
 import { composeKubelet, type Kubelet } from './compose.ts';
 import { openRecords } from './compose-records.ts';
-import type { ComposeSettings } from './compose-sources.ts';
+import type { ComposeSettings } from './compose-settings.ts';
 import { composeWorld, type RealWorld } from './compose-world.ts';
 import type { AgentFlags } from './flags-values-agent.ts';
-import { inBackground } from '../loop/pod-syncer.ts';
 import { healthChecks, localSources } from './local-sources.ts';
 import { orRefuse } from './or-refuse.ts';
 

@@ -301,8 +301,3 @@ function lazily<T>(begin: () => Promise<T>): Promise<T> {
   let begun: Promise<T> | undefined;
   return { then: (resolve: never, reject: never) => (begun ??= begin()).then(resolve, reject) } as Promise<T>;
 }
-
-/** Failures of clean-up that is not awaited end in the log, never in an unhandled rejection. */
-export function inBackground(log: Logger, what: string, work: Promise<unknown>): void {
-  work.catch((error: unknown) => log.error('background work failed', { what, error: errorMessage(error) }));
-}
