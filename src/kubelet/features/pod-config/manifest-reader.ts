@@ -1,6 +1,7 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace, validateObject, type KindedObject } from '../../../api/manifest/manifest-kinds.ts';
+import { podWarnings } from '../../../api/validation/pod-warnings.ts';
 import { originName, selectForbiddenReference, toStaticPod, type ManifestOrigin } from './static-pod.ts';
 
 /** Larger manifests are refused unread (upstream: config/common.go). */
@@ -42,14 +43,16 @@ export function readManifest(text: string, origin: ManifestOrigin, rules: Manife
   const file = originName(origin);
   const loaded = loadManifest(text, { fileName: file, limits: { maxBytes: manifestLimitBytes } });
   const errors: ManifestProblem[] = [...loaded.errors];
+  const warnings: ManifestProblem[] = loaded.warnings.map((warning) => ({ ...warning, severity: 'warning' }));
   const pods: Pod[] = [];
   for (const pod of loaded.pods) {
     const { accepted, problems } = acceptPod(pod, origin, rules);
     const named = `pod ${pod.metadata.namespace === '' ? 'default' : pod.metadata.namespace}/${pod.metadata.name}: `;
     for (const problem of problems) errors.push({ file, ...loaded.locate(pod, problem.field), path: problem.field, message: named + problem.message });
-    if (accepted !== undefined) pods.push(accepted);
+    if (accepted === undefined) continue;
+    pods.push(accepted);
+    for (const { field, message } of podWarnings(accepted)) warnings.push({ file, ...loaded.locate(pod, field), path: field, message: named + message, severity: 'warning' });
   }
-  const warnings = loaded.warnings.map((warning) => ({ ...warning, severity: 'warning' as const }));
   const foreign = loaded.objects[0];
   if (!rules.standalone && foreign !== undefined) {
     errors.push({ file, ...loaded.locate(foreign.object, ''), message: `${foreign.kind} in a manifest: on a node with an API server only pods may stand there` });
