@@ -7,3 +7,8 @@ import type { Pod } from '../../api/core/pod.ts';
 export interface EventRecorder {
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;
 }
+
+/** Where features say what concerns the node as a whole. */
+export interface NodeEventRecorder {
+  nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
+}

@@ -115,7 +115,7 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
         clock: systemClock,
         random: seededRandom(1),
         log: silentLogger,
-        recorder: { event: (_pod, _type, _reason, message) => assert.fail(message) },
+        recorder: { event: (_pod, _type, _reason, message) => assert.fail(message), nodeEvent: (_type, _reason, message) => assert.fail(message) },
         nodeAllocatable: () => ({ memory: '1Gi' }),
       });
     const pod = {

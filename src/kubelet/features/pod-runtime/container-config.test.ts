@@ -153,7 +153,7 @@ describe('DNS', () => {
   });
 
   test('says when the cluster has no DNS and when limits cut something off', () => {
-    assert.deepEqual(dns({}, []).remarks.map(({ reason }) => reason), ['MissingClusterDNS']);
+    assert.deepEqual(dns({}, []).remarks.map(({ about, reason }) => `${about} ${reason}`), ['node MissingClusterDNS', 'pod MissingClusterDNS']);
     const cut = dns({ dnsConfig: { nameservers: ['a', 'b', 'c'], searches: Array.from({ length: 40 }, (_, index) => `s${index}`) } });
     assert.deepEqual([cut.dns.servers.length, cut.dns.searches.length, cut.remarks.map(({ reason }) => reason)], [3, 32, ['DNSConfigForming', 'DNSConfigForming']]);
   });

@@ -5,7 +5,7 @@ import type { Random } from '../../../base/random.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
-import type { EventRecorder } from '../../ports/recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { DnsConfig } from './dns-config.ts';
 import type { ActuatedResources, ImageEnsurer, LifecycleHooks, ObjectLookup, OnChange, PodCgroups, ProbeVerdicts, RuntimeCacheWriter, RuntimeHandlers, ServiceLookup, Timeline } from './interfaces.ts';
@@ -31,7 +31,7 @@ export interface PodRuntimeDeps {
   objects: ObjectLookup;
   services: ServiceLookup;
   handlers: RuntimeHandlers;
-  events: EventRecorder;
+  events: EventRecorder & NodeEventRecorder;
   timeline: Timeline;
   onChange: OnChange;
   /** For changing resources of what runs; without it nothing is resized. */

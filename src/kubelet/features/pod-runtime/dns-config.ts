@@ -10,8 +10,9 @@ export interface DnsConfig {
   options: readonly string[];
 }
 
-/** A remark for the pod's events. */
+/** A remark for the pod's events, or for the node's. */
 export interface DnsRemark {
+  about: 'pod' | 'node';
   reason: 'DNSConfigForming' | 'MissingClusterDNS';
   message: string;
 }
@@ -73,7 +74,8 @@ function policyBase(pod: Pod, settings: DnsSettings, remarks: DnsRemark[]): DnsC
   const { clusterDns, clusterDomain } = settings;
   if (clusterDns.length === 0) {
     const { name, namespace, uid } = pod.metadata;
-    remarks.push({ reason: 'MissingClusterDNS', message: `pod: "${name}_${namespace}(${uid})". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.` });
+    const message = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
+    remarks.push({ about: 'node', reason: 'MissingClusterDNS', message }, { about: 'pod', reason: 'MissingClusterDNS', message: `pod: "${name}_${namespace}(${uid})". ${message}` });
     return host;
   }
   const hostSearches = settings.host?.searches ?? [];
@@ -101,12 +103,12 @@ function mergeDns(base: DnsConfig, own: PodDNSConfig): DnsConfig {
 function fitLimits(dns: DnsConfig, remarks: DnsRemark[]): DnsConfig {
   const servers = dns.servers.slice(0, maxServers);
   if (servers.length < dns.servers.length) {
-    remarks.push({ reason: 'DNSConfigForming', message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}` });
+    remarks.push({ about: 'pod', reason: 'DNSConfigForming', message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}` });
   }
   const searches = dns.searches.slice(0, maxSearches).filter((domain) => domain.length <= maxSearchLength);
   while (searches.join(' ').length > maxSearchChars) searches.pop();
   if (searches.length < dns.searches.length) {
-    remarks.push({ reason: 'DNSConfigForming', message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}` });
+    remarks.push({ about: 'pod', reason: 'DNSConfigForming', message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}` });
   }
   return { servers, searches, options: dns.options };
 }

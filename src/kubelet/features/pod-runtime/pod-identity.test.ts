@@ -70,7 +70,8 @@ describe('name resolution', () => {
     assert.deepEqual(remarks({ searches: nine.slice(0, 8) }), []);
   });
 
-  test('a pod that must do without the DNS of the cluster hears of it once per sandbox', async () => {
+  test('a pod that must do without the DNS of the cluster hears of it once per sandbox, and so does the node', async () => {
+    const why = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
     const h = new Harness({ settings: { ...testSettings, clusterDns: [] } });
     h.runtime.fail('runSandbox', { kind: 'Invalid', message: 'no', times: 1 });
     await h.sync(aPod());
@@ -78,7 +79,7 @@ describe('name resolution', () => {
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
     await h.sync(aPod());
     assert.deepEqual([told(h, 'MissingClusterDNS'), h.containers.length], [
-      ['Warning MissingClusterDNS pod: "web_default(uid-1)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.'],
+      [`Warning MissingClusterDNS ${why} [node]`, `Warning MissingClusterDNS pod: "web_default(uid-1)". ${why}`],
       2,
     ]);
   });

@@ -44,7 +44,10 @@ export class SandboxMaker {
       slot.observe(clock.monotonicMs() - beganMs);
       run.sandboxConfig = made.config;
       // Said of a sandbox that was made: neither with each try, nor again with each container that goes into it.
-      for (const { reason, message } of remarks) events.event(run.pod, 'Warning', reason, message);
+      for (const { about, reason, message } of remarks) {
+        if (about === 'node') events.nodeEvent('Warning', reason, message);
+        else events.event(run.pod, 'Warning', reason, message);
+      }
       await this.#learn(run, made.id);
       return true;
     } catch (error) {

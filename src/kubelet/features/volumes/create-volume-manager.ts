@@ -7,7 +7,7 @@ import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { Processes } from '../../ports/processes.ts';
-import type { EventRecorder } from '../../ports/recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { TokenSource } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import { AtomicWriter } from './atomic-writer.ts';
@@ -46,7 +46,7 @@ export interface VolumeManagerPorts {
   clock: Clock;
   random: Random;
   log: Logger;
-  recorder: EventRecorder;
+  recorder: EventRecorder & NodeEventRecorder;
   /** `volumePluginDir`, for flexVolume. */
   driverDir: string;
   /** No API server: claims are bound by what manifests say. */

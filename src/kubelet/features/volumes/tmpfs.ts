@@ -7,7 +7,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
-import type { EventRecorder } from '../../ports/recorder.ts';
+import type { NodeEventRecorder } from '../../ports/recorder.ts';
 
 /** What a pod may use of memory as a whole; undefined when nothing bounds it. Same rule as for the limit of its cgroup. */
 export function podMemoryLimitBytes(pod: Pod): number | undefined {
@@ -28,17 +28,16 @@ export function computeTmpfsSizeBytes(pod: Pod, sizeLimit: string | undefined, n
 export interface TmpfsOptions {
   files: HostFiles;
   mounts: Mounts;
-  recorder: EventRecorder;
+  recorder: NodeEventRecorder;
   log: Logger;
   /** 0 when unknown. */
   nodeAllocatableMemoryBytes: () => number;
 }
 
-/** Memory-backed volumes, kept out of swap where the kernel can; where it cannot and swap is on, that is said once per pod. */
+/** Memory-backed volumes, kept out of swap where the kernel can; where it cannot and swap is on, that is said once, of the node. */
 export class Tmpfs {
   readonly #options: TmpfsOptions;
-  readonly #warned = new WeakSet<Pod>();
-  #maySwap: Promise<boolean> | undefined;
+  #warning: Promise<void> | undefined;
 
   constructor(options: TmpfsOptions) {
     this.#options = options;
@@ -51,17 +50,16 @@ export class Tmpfs {
     if (mounted) return;
     const sizeBytes = computeTmpfsSizeBytes(pod, how.sizeLimit, nodeAllocatableMemoryBytes());
     await mounts.mountTmpfs(path, { noswap: true, ...(sizeBytes === undefined ? {} : { sizeBytes }) });
-    await this.#warnOfSwap(pod);
+    await (this.#warning ??= this.#warnOfSwap());
   }
 
-  async #warnOfSwap(pod: Pod): Promise<void> {
-    this.#maySwap ??= this.#findOutWhetherItMaySwap();
-    if (!(await this.#maySwap) || this.#warned.has(pod)) return;
-    this.#warned.add(pod);
-    this.#options.recorder.event(pod, 'Warning', nodeEvents.possibleMemoryBackedVolumesOnDisk, 'This kernel cannot keep tmpfs out of swap: memory-backed volumes (secrets, emptyDir of medium Memory) may reach the disk and are not secure.');
+  /** In upstream's words (container_manager_linux.go), when the first volume is made that this is true of. */
+  async #warnOfSwap(): Promise<void> {
+    if (!(await this.#maySwap())) return;
+    this.#options.recorder.nodeEvent('Warning', nodeEvents.possibleMemoryBackedVolumesOnDisk, 'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.');
   }
 
-  async #findOutWhetherItMaySwap(): Promise<boolean> {
+  async #maySwap(): Promise<boolean> {
     if (await this.#options.mounts.supportsTmpfsNoswap()) return false;
     try {
       const lines = (await this.#options.files.readText('/proc/swaps', 64 * 1024)).trim().split('\n');

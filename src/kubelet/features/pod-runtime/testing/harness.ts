@@ -84,7 +84,7 @@ export class Harness {
       objects: { configMap: (namespace, name) => this.objects.configMap(namespace, name), secret: (namespace, name) => this.objects.secret(namespace, name) },
       services: { services: () => this.services() },
       handlers: { lookup: () => this.handler },
-      events: { event: (_pod, type, reason, message, container) => void this.events.push(`${type} ${reason} ${message}${container === undefined ? '' : ` [${container}]`}`) },
+      events: { event: (_pod, type, reason, message, container) => void this.events.push(`${type} ${reason} ${message}${container === undefined ? '' : ` [${container}]`}`), nodeEvent: (type, reason, message) => void this.events.push(`${type} ${reason} ${message} [node]`) },
       timeline: { record: (_uid, entry) => void this.timeline.push(`${entry.kind} ${entry.reason} ${entry.message}`) },
       onChange: (_uid, what) => void this.told.push(`change ${what.kind === 'container' ? what.name : what.kind}`),
       cores: 2,

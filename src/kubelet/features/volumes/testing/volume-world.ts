@@ -88,7 +88,7 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       clock,
       random: seededRandom(1),
       log,
-      recorder: { event: (pod, type, reason, message) => events.push(`${pod.metadata.name} ${type} ${reason} ${message}`) },
+      recorder: { event: (pod, type, reason, message) => events.push(`${pod.metadata.name} ${type} ${reason} ${message}`), nodeEvent: (type, reason, message) => events.push(`node ${type} ${reason} ${message}`) },
       standalone: options.standalone ?? true,
       driverDir: '/drivers',
       node: () => ({ name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', ...options.labels } }),
