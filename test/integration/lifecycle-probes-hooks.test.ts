@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { waitUntil } from '../../src/up/processes.ts';
+import { podName } from './support/agent.ts';
 import { container, pod, shell, SLEEP, thenSleep } from './support/manifests.ts';
 import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
@@ -99,6 +100,16 @@ describe('probes', SIDE_BY_SIDE, () => {
     await agent.waitFor('never-up', 'restarted', (seen) => containerOf(seen).restartCount >= 1);
   });
 
+  test('what a probe ends runs again in a pod that restarts on failure only, though it ended well when told to', async () => {
+    const { agent } = ground;
+    const failsOnce = { exec: { command: shell('[ -e /host/ends-well ] || { touch /host/ends-well; false; }') }, periodSeconds: 1, failureThreshold: 1 };
+    agent.writeManifest('ends-well', pod('ends-well', { restartPolicy: 'OnFailure', volumes, containers: [container('main', { volumeMounts, livenessProbe: failsOnce })] }));
+    const again = await agent.waitFor('ends-well', 'started again', (seen) => containerOf(seen).restartCount >= 1 && containerOf(seen).state?.running !== undefined);
+    assert.deepEqual([again.status?.phase, containerOf(again).lastState?.terminated?.exitCode], ['Running', 0]);
+    const phases = agent.watch.history.filter(({ pod: seen }) => seen.metadata.name === podName('ends-well')).map(({ pod: seen }) => seen.status?.phase);
+    assert.ok(!phases.includes('Succeeded'), 'it was told as over between its end and its start');
+  });
+
   test('an exec probe that hangs fails at its timeout and is not left running', async () => {
     const { agent } = ground;
     agent.writeManifest('hang-probe', pod('hang-probe', { containers: [container('main', { readinessProbe: { exec: { command: ['sleep', '77777'] }, periodSeconds: 2, timeoutSeconds: 1 } })] }));
@@ -142,6 +153,16 @@ describe('hooks', SIDE_BY_SIDE, () => {
     await agent.remove('endless');
     const tookMs = performance.now() - startMs;
     assert.ok(tookMs > 1900 && tookMs < 9000, `took ${tookMs} ms`);
+  });
+
+  test('a preStop that never ends runs on beside the SIGTERM, and ends with its container', async () => {
+    const { agent } = ground;
+    const preStop = { exec: { command: shell('while :; do echo pre >> /host/runs-on; sleep 0.1; done') } };
+    const command = ['sh', '-c', 'trap "echo term >> /host/runs-on; sleep 1; exit 0" TERM; sleep 100000 & wait'];
+    await agent.run(pod('runs-on', { terminationGracePeriodSeconds: 1, volumes, containers: [container('main', { volumeMounts, command, lifecycle: { preStop } })] }));
+    await agent.remove('runs-on');
+    const lines = readFileSync(join(folder, 'runs-on'), 'utf8').trim().split('\n');
+    assert.ok(lines.includes('term') && lines.indexOf('term') < lines.lastIndexOf('pre'), lines.join(' '));
   });
 
   test('a preStop by HTTP and one that sleeps work', async () => {

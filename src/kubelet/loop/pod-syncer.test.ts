@@ -60,7 +60,7 @@ function harness() {
     userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
     cgroups: { ensurePodCgroup: async () => ({ cgroupParent: '', existed: world.existed }), removePodCgroup: async () => void calls.push('remove cgroup') },
     probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
-    status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), deadlineInMs: () => world.deadlineInMs },
+    status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), whileActing: (_uid, act) => act(), deadlineInMs: () => world.deadlineInMs },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
     admission: { consider: () => world.standing, withdraw: () => void calls.push('withdraw'), podStopped: () => void calls.push('stopped') },
     networkError: () => world.networkError,

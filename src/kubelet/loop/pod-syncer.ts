@@ -55,7 +55,7 @@ export interface PodSyncerParts {
     withdraw(uid: PodUid): void;
     podStopped(uid: PodUid): void;
   };
-  status: Pick<StatusUpdater, 'refresh' | 'deadlineInMs'>;
+  status: Pick<StatusUpdater, 'refresh' | 'whileActing' | 'deadlineInMs'>;
   explain: { setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: readonly { container: string; untilMs: number; why: string }[] }): void };
   /** Why pods that are not on the host's network must wait; undefined when the network is ready. */
   networkError: () => string | undefined;
@@ -104,13 +104,8 @@ export class KubeletPodSyncer implements PodSyncer {
       // The pod may have ended meanwhile, and one that has is not made again: the phase and what is acted on must be of one moment.
       if (isTerminal(status.refresh(uid))) return { terminal: true };
     }
-    const outcome = await runtime.syncPod({
-      pod,
-      status: cache.getOrEmpty(nameOf(pod)),
-      placement: lazily(() => this.#place(pod)),
-      volumes: () => volumes.ensure(pod, signal),
-      signal,
-    });
+    const request = { pod, status: cache.getOrEmpty(nameOf(pod)), placement: lazily(() => this.#place(pod)), volumes: () => volumes.ensure(pod, signal), signal };
+    const outcome = await status.whileActing(uid, () => runtime.syncPod(request));
     this.#noteResize(pod, outcome);
     explain.setOutcome(uid, this.#blockersOf(outcome));
     this.#followObjects(pod, signal);

@@ -15,7 +15,7 @@ const identity = { uid, name: 'web', namespace: 'default' };
 function harness(changes: Changes = {}) {
   const clock = new FakeClock();
   const pod = buildPod(changes);
-  const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true, verdict: undefined as PodVerdict | undefined };
+  const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true, restarts: true, verdict: undefined as PodVerdict | undefined };
   const statuses = new StatusManager(clock);
   const updater = new StatusUpdater({
     statuses,
@@ -25,7 +25,7 @@ function harness(changes: Changes = {}) {
     isRead: () => true,
     pod: () => (world.isKnown ? pod : undefined),
     verdict: () => world.verdict,
-    rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => false, isGivenUp: () => false },
+    rules: { shouldBeStarted: () => true, restartsAfterExit: () => world.restarts, shouldRestartAllContainers: () => false, needsNewSandbox: () => false, isGivenUp: () => false },
     probes: { get: () => undefined },
     failures: { get: () => undefined },
     runtimeName: () => 'containerd',
@@ -62,6 +62,26 @@ describe('the status of a pod', () => {
     const status = updater.refresh(uid);
     assert.deepEqual([status?.phase, status?.reason], ['Failed', 'DeadlineExceeded']);
     clock.stepWall(-3_600_000);
+    assert.equal(updater.refresh(uid)?.phase, 'Failed');
+  });
+
+  it('is not over while somebody is at work on the pod who may start again what has ended', async () => {
+    const { updater, world, contain } = harness();
+    world.runtime = contain('running');
+    updater.refresh(uid);
+    world.restarts = false;
+    const seen = await updater.whileActing(uid, async () => {
+      world.runtime = contain('exited');
+      return updater.refresh(uid)?.phase;
+    });
+    assert.deepEqual([seen, updater.refresh(uid)?.phase], ['Running', 'Succeeded']);
+  });
+
+  it('is over at once when the last container ends by itself', () => {
+    const { updater, world, contain } = harness();
+    world.runtime = contain('running');
+    updater.refresh(uid);
+    Object.assign(world, { runtime: contain('exited', 3), restarts: false });
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 

@@ -37,6 +37,7 @@ export interface StatusUpdaterParts {
 /** Brings what is known of a pod together and publishes its status, at once, whenever any part of it changed. */
 export class StatusUpdater {
   readonly #parts: StatusUpdaterParts;
+  readonly #acting = new Set<PodUid>();
 
   constructor(parts: StatusUpdaterParts) {
     this.#parts = parts;
@@ -55,6 +56,16 @@ export class StatusUpdater {
     return this.#parts.statuses.get(uid);
   }
 
+  /** While somebody starts and stops what the pod consists of, its end is not told: what has been stopped may be about to start again. */
+  async whileActing<T>(uid: PodUid, act: () => Promise<T>): Promise<T> {
+    this.#acting.add(uid);
+    try {
+      return await act();
+    } finally {
+      this.#acting.delete(uid);
+    }
+  }
+
   compute(pod: Pod): PodStatus {
     const { statuses, worker, rules, probes, failures, runtimeName, hostIps } = this.#parts;
     const uid = podUid(pod.metadata.uid);
@@ -69,6 +80,7 @@ export class StatusUpdater {
       runtime,
       previous,
       isTerminal,
+      isUndecided: this.#acting.has(uid),
       override: verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous),
       rules,
       probes,

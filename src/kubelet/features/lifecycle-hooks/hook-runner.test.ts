@@ -19,11 +19,13 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
   hooks: HookRunner;
   events: string[];
   execs: [readonly string[], number][];
+  signals: (AbortSignal | undefined)[];
 } {
   const clock = new FakeClock();
   const dial = new FakeNetDial(clock);
   const events: string[] = [];
   const execs: [readonly string[], number][] = [];
+  const signals: (AbortSignal | undefined)[] = [];
   const hooks = new HookRunner({
     clock,
     dial,
@@ -31,13 +33,14 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
     hostIp: () => '192.0.2.1',
     recorder: { event: (_pod, type, reason, message, container) => events.push(`${type} ${reason} ${container ?? '-'}: ${message}`) },
     runtime: {
-      execSync: (_id, command, timeoutMs) => {
+      execSync: (_id, command, timeoutMs, options) => {
         execs.push([command, timeoutMs]);
+        signals.push(options?.signal);
         return run();
       },
     },
   });
-  return { clock, dial, hooks, events, execs };
+  return { clock, dial, hooks, events, execs, signals };
 }
 
 function target(lifecycle: HookTarget['container']['lifecycle'] = {}, podIp: string | undefined = '10.0.0.7'): HookTarget {
@@ -105,6 +108,18 @@ test('run rejects with Aborted, and only then', async () => {
     await made.clock.settle();
     controller.abort();
     await assert.rejects(work, { kind: 'Aborted' });
+  }
+});
+
+test('an exec hook that runs on is left by who waits for it, and not ended', async () => {
+  for (const runsOn of [false, true]) {
+    const made = bench(() => hang());
+    const controller = new AbortController();
+    const work = made.hooks.run({ ...target(), runsOn }, exec, controller.signal);
+    await made.clock.settle();
+    controller.abort();
+    await assert.rejects(work, { kind: 'Aborted' });
+    assert.equal(made.signals[0]?.aborted === true, !runsOn);
   }
 });
 

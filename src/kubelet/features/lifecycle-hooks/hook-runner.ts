@@ -23,6 +23,8 @@ export interface HookTarget {
   id: ContainerId;
   /** Address for httpGet hooks; undefined when unknown, and not needed on the host's network. */
   podIp?: string;
+  /** Who waits for an exec hook only stops waiting: its command runs on for as long as its container does (upstream: preStop hooks). */
+  runsOn?: boolean;
 }
 
 /** `message` is for the log and the container's waiting message: it may hold output of the hook. */
@@ -109,7 +111,7 @@ export class HookRunner {
     const failed = (error: string, output: string): string =>
       `Exec lifecycle hook ([${command.join(' ')}]) for Container "${target.container.name}" in Pod "${podName(target.pod)}" failed - error: ${error}, message: ${JSON.stringify(output)}`;
     try {
-      const { stdout, stderr, exitCode } = await abortable(this.#options.runtime.execSync(target.id, command, 0, { signal }), signal);
+      const { stdout, stderr, exitCode } = await abortable(this.#options.runtime.execSync(target.id, command, 0, target.runsOn === true ? {} : { signal }), signal);
       const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
       return exitCode === 0 ? undefined : failed(`command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8', 0, OUTPUT_LIMIT_BYTES)}`, output);
     } catch (error) {

@@ -38,6 +38,8 @@ export interface HookTarget {
   id: ContainerId;
   /** Address for httpGet hooks; undefined on the host's network or when unknown. */
   podIp?: string;
+  /** An exec hook's command is not ended with the wait for it, but with its container. */
+  runsOn?: boolean;
 }
 
 export interface LifecycleHooks {

@@ -195,7 +195,7 @@ export class PodKiller {
     const run = async (): Promise<void> => {
       let message = '';
       try {
-        const result = await hooks.run({ pod, container, id: request.container.id, podIp }, spec.preStop ?? {}, controller.signal);
+        const result = await hooks.run({ pod, container, id: request.container.id, podIp, runsOn: true }, spec.preStop ?? {}, controller.signal);
         if (result.ok) return;
         message = result.message;
       } catch (error) {

@@ -50,7 +50,6 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
 
 function initialized(facts: ConditionFacts): Verdict {
   const init = facts.pod.spec.initContainers ?? [];
-  if (init.length === 0) return TRUE;
   const find = (name: string): ContainerStatus | undefined => facts.statuses.find((status) => status.name === name);
   const unknown = init.filter((container) => find(container.name) === undefined).map((container) => container.name);
   const incomplete = init
@@ -64,9 +63,10 @@ function initialized(facts: ConditionFacts): Verdict {
     const state = find(container.name)?.state;
     return state?.running !== undefined || state?.terminated !== undefined;
   });
+  // Once initialized, always initialized: what begins anew, in place or in a new sandbox, does not take it back.
   const wasInitialized = facts.previous.some((condition) => condition.type === 'Initialized' && condition.status === 'True');
   const message = problems(unknown, incomplete, 'incomplete');
-  if (regularStarted || message === '' || (facts.restartingAll && wasInitialized)) return TRUE;
+  if (regularStarted || message === '' || wasInitialized) return TRUE;
   return { status: 'False', reason: podConditionReasons.containersNotInitialized, message };
 }
 

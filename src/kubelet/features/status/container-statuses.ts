@@ -179,7 +179,8 @@ function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyCo
   const { container, kind, status } = subject;
   const newest = recordsOf(facts, container, kind)[0];
   if (kind === 'init') {
-    if (newest?.state === 'exited' && newest.exitCode === 0 && !isRestartableInit(container as never)) return status;
+    // A sidecar too: while it waits to be started again it shows that it ended well.
+    if (newest?.state === 'exited' && newest.exitCode === 0) return status;
     if (newest === undefined && !isRestartableInit(container as never) && status.state?.waiting !== undefined && hasRegularContainer(facts) && !facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime)) {
       return { ...status, state: { terminated: doneUnseen() } };
     }

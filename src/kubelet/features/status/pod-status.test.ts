@@ -114,6 +114,13 @@ describe('container statuses', () => {
     assert.deepEqual([status?.state, status?.lastState?.terminated?.exitCode], [{ waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } }, 3]);
   });
 
+  it('shows that a sidecar ended well, and not what it waits for, until it is started again', () => {
+    const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
+    const subject = pod({ initContainers: [container('s', { restartPolicy: 'Always' })] });
+    const shown = (exitCode: number) => generate(subject, runtime(record('web'), exited('s', exitCode)), { failures }).initContainerStatuses?.[0]?.state;
+    assert.deepEqual([shown(0)?.terminated?.reason, shown(1)?.waiting?.reason], ['Completed', 'CrashLoopBackOff']);
+  });
+
   it('reports a container that ran and vanished as unknown, 137 and restarted, without falling back to Pending', () => {
     const previous = generate(pod(), runtime(record('web')));
     const status = generate(pod(), runtime(), { previous });
@@ -193,6 +200,20 @@ describe('readiness and conditions', () => {
       return [web?.started, web?.ready];
     };
     assert.deepEqual([flags(), flags('success'), flags('success', 'failure'), flags('success', 'success')], [[false, false], [true, false], [true, false], [true, true]]);
+  });
+
+  it('says of a pod that succeeded that it was initialized and is completed, with init containers and without', () => {
+    for (const initContainers of [undefined, [container('init')]]) {
+      const status = generate(pod({ restartPolicy: 'Never', initContainers }), runtime(exited('web', 0), exited('init', 0)));
+      assert.deepEqual([conditions(status).Initialized, conditions(status).Ready], ['True PodCompleted', 'False PodCompleted']);
+    }
+  });
+
+  it('stays initialized when its init containers run again', () => {
+    const subject = pod({ initContainers: [container('init')] });
+    assert.equal(conditions(generate(subject, runtime(record('init')))).Initialized, 'False ContainersNotInitialized');
+    const previous: PodStatus = { ...generate(subject, runtime(record('web'), exited('init', 0))) };
+    assert.equal(conditions(generate(subject, runtime(record('init', { attempt: 1 })), { previous })).Initialized, 'True');
   });
 
   it('names the containers that are not ready', () => {
