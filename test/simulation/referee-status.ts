@@ -19,10 +19,8 @@ interface PodRecord {
   firstMs: number;
 }
 
-/** What happens that shortly before a kill -9 may be lost: the time in which changes of the probes' state are gathered, and the write. */
-const UNSAVED_MS = 30;
-/** The same for a verdict that turned back to good after a failure: writes of those are spaced, so that a container that keeps changing does not wear out the disk (cmd/compose-records.ts). */
-const UNSAVED_TURN_MS = 10_030;
+/** What happens in the very moment of a kill -9 may be lost. */
+const UNSAVED_MS = 1;
 
 const bareId = (id: string | undefined): string => (id ?? '').replace(/^.*:\/\//, '');
 
@@ -112,10 +110,10 @@ export class StatusReferee {
     if (tally.failedInRow > limit && tally.firstFailedMs > (node.agent?.startedMs ?? 0) && !execDisturbed()) report('I6', `${where} is said to be ready after ${tally.failedInRow} failed readiness probes in a row`);
   }
 
-  /** Whether something happened so shortly before the last agent's end that nothing of it could be written. */
-  #isUnsaved(atMs: number, withinMs = UNSAVED_MS): boolean {
+  /** Whether something happened in the moment of the last agent's end, so that nothing of it could be written. */
+  #isUnsaved(atMs: number): boolean {
     const { lastEndMs } = this.#parts.node;
-    return lastEndMs >= atMs && lastEndMs - atMs < withinMs;
+    return lastEndMs >= atMs && lastEndMs - atMs < UNSAVED_MS;
   }
 
   #judgeUnready(pod: Pod, container: ContainerStatus): void {
@@ -124,8 +122,8 @@ export class StatusReferee {
     const record = node.runtime.containerById(bareId(container.containerID));
     if (tally === undefined || record === undefined || record.dead || !record.sandbox.ready) return;
     if (!wantedSince(pod.metadata.uid, node.clock.monotonicMs()) || execDisturbed()) return;
-    // Said so shortly before a kill -9 that it could not be written any more.
-    if (this.#isUnsaved(tally.readiness.firstPassedMs, tally.readiness.firstFailedMs > 0 ? UNSAVED_TURN_MS : UNSAVED_MS) || this.#isUnsaved(tally.startup.firstPassedMs) || stateLostMs() > 0) return;
+    // Said in the moment of a kill -9, so that it could not be written any more.
+    if (this.#isUnsaved(tally.readiness.firstPassedMs) || this.#isUnsaved(tally.startup.firstPassedMs) || stateLostMs() > 0) return;
     if (tally.readiness.failedInRow === 0) report('I6', `${pod.metadata.name}/${container.name} was said to be not ready any more, and no probe of it failed`);
   }
 }

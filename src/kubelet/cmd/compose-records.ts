@@ -1,6 +1,7 @@
 import { errorMessage } from '../../base/errors.ts';
 import { AdmittedRecord, type AdmittedPods } from '../features/admission/admitted-record.ts';
 import { ResourceCheckpoint } from '../features/allocation/resource-checkpoint.ts';
+import { ChangeFile, type FoundChanges } from '../features/state/change-file.ts';
 import { StateFile } from '../features/state/state-file.ts';
 import { Timeline } from '../features/explain/timeline.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
@@ -11,10 +12,8 @@ import type { World } from './world.ts';
 /** Changes are written soon, but a pod that crashes all the time must not wear out the disk; leaving in order writes at once. */
 const PACE = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
-  // What a kill -9 must not cost: readiness that was just said. A new container's verdicts come once, so they may be written almost at once.
   statuses: { coalesceMs: 100, spacingMs: 10_000, burst: 12 },
   admitted: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
-  probes: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
 
 /** What the agent remembers across its own restarts. All of it can be lost without harm to pods. */
@@ -29,9 +28,9 @@ export interface Records {
   allocated: ResourceCheckpoint;
   actuated: ResourceCheckpoint;
   /** What the probes of an earlier run had found, as it was saved. */
-  probes: unknown;
-  /** Keeps a snapshot of the probes from now on; returns the function to call on each change. */
-  keepProbes(snapshot: () => unknown): (change: { urgent: boolean }) => void;
+  probes: FoundChanges;
+  /** Keeps what the probes find from now on: a kill -9 must not cost readiness that was just said. Returns the function to call with each change. */
+  keepProbes(snapshot: () => readonly unknown[]): (change: unknown) => void;
   flush(): Promise<void>;
 }
 
@@ -48,17 +47,18 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const folder = `${rootDir}/agent-state`;
   // A disk that refuses must not keep the agent from its pods: it goes on without memory, and says so at each file.
   await files.makeDirectory(folder, 0o700).catch((error: unknown) => log.error('the folder of the agent\'s state cannot be made; a restart would forget recent state', { folder, error: errorMessage(error) }));
+  const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), load('probes', isObject), load('admitted', isAdmitted)]);
-  const open: StateFile<unknown>[] = [];
+  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), ChangeFile.load({ path: probesPath, files, log }), load('admitted', isAdmitted)]);
+  const open: { flush(): Promise<void> }[] = [];
   const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
     const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
     open.push(file);
     return file;
   };
-  const keep = (name: keyof typeof PACE, snapshot: () => unknown): ((change?: { urgent: boolean }) => void) => {
+  const keep = (name: keyof typeof PACE, snapshot: () => unknown): (() => void) => {
     const file = openFile(name, snapshot);
-    return (change) => file.changed(change);
+    return () => file.changed();
   };
   const timeline = new Timeline(clock, savedTimeline);
   const saveTimeline = keep('timeline', () => timeline.snapshot());
@@ -81,7 +81,11 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
       admittedFile.changed();
     },
     probes: savedProbes,
-    keepProbes: (snapshot) => keep('probes', snapshot),
+    keepProbes: (snapshot) => {
+      const file = new ChangeFile({ path: probesPath, files, clock, log, snapshot });
+      open.push(file);
+      return (change) => file.changed(change);
+    },
     allocated,
     actuated,
     flush: async () => {

@@ -14,7 +14,7 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { LagWatch } from './lag-watch.ts';
 import { OverloadWatch } from './overload-watch.ts';
 import { ProbeSchedule } from './probe-schedule.ts';
-import { parseProbeSnapshot, splitVerdictKey, verdictKey, type ProbeSnapshot } from './probe-snapshot.ts';
+import { parseProbeEntries, splitVerdictKey, verdictKey, type ProbeEntry, type RememberedProbes, type SavedVerdict } from './probe-snapshot.ts';
 import { adoptedState, freshState, hasStarted, probeOf, type ProbeState } from './probe-state.ts';
 import { ProbeWorker, type ProbeFacts, type SeenContainer, type WorkerContext } from './probe-worker.ts';
 import type { ProbeOutcome } from './run-probe.ts';
@@ -47,8 +47,8 @@ export interface ProbeManagerOptions {
   onUpdate: (update: ProbeUpdate) => void;
   /** Called after each probe, for measuring. */
   onProbe?: (type: ProbeType, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
-  /** What `snapshot` gives changed: a verdict, or the container it is about. `urgent`: a container passed for the first time, which happens once. */
-  onSnapshotChange?: (change: { urgent: boolean }) => void;
+  /** What `snapshot` gives changed by this: a verdict, or the container it is about. */
+  onSnapshotChange?: (change: SavedVerdict) => void;
 }
 
 /** One probe of one container as it stands. Times are wall milliseconds; `lastOutput` is of the last failed try. */
@@ -81,8 +81,6 @@ export class ProbeManager {
   readonly #options: ProbeManagerOptions;
   readonly #pods = new Map<PodUid, PodProbes>();
   readonly #states = new Map<string, ProbeState>();
-  /** Verdicts that were a success at some time. */
-  readonly #passed = new Set<string>();
   readonly #latest = new Map<PodUid, PodRuntimeStatus>();
   /** What was there when a pod was seen first; whatever comes later was made by this agent, whatever its wall clock says. */
   readonly #found = new Map<PodUid, ReadonlySet<ContainerId>>();
@@ -91,13 +89,16 @@ export class ProbeManager {
   readonly #startedAtMs: number;
   readonly #counters: Record<ProbeOutcome['kind'] | 'inconclusive', number> = { success: 0, warning: 0, failure: 0, timeout: 0, error: 0, gone: 0, inconclusive: 0 };
   readonly #startedMonotonicMs: number;
-  #remembered: Map<string, ProbeVerdict> = new Map();
+  #remembered: RememberedProbes['verdicts'] = new Map();
+  /** Of older containers something may be missing from what is remembered; of younger ones nothing is. */
+  #completeSinceMs: number;
   #lateLoggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ProbeManagerOptions) {
     const { clock, random, recorder, runtime, dial } = options;
     this.#options = options;
     this.#startedAtMs = clock.nowMs();
+    this.#completeSinceMs = this.#startedAtMs;
     this.#startedMonotonicMs = clock.monotonicMs();
     this.#schedule = new ProbeSchedule(clock);
     this.#context = {
@@ -182,19 +183,25 @@ export class ProbeManager {
   }
 
   /** What is to be kept for the next start of the agent: every verdict that was earned. */
-  snapshot(): ProbeSnapshot {
+  snapshot(): ProbeEntry[] {
+    const { clock } = this.#options;
+    if (this.#remembered.size > 0 && clock.monotonicMs() - this.#startedMonotonicMs > REMEMBER_MS) {
+      this.#remembered.clear();
+      this.#completeSinceMs = clock.nowMs();
+    }
     // A crash right after the start must not cost the verdicts of containers that were not looked at yet.
-    if (this.#options.clock.monotonicMs() - this.#startedMonotonicMs > REMEMBER_MS) this.#remembered.clear();
     const waiting = [...this.#remembered].map(([key, verdict]) => ({ ...splitVerdictKey(key), verdict }));
     const verdicts = [...this.#pods.values()].flatMap(({ workers }) =>
       workers.flatMap(({ type, state }) => (state === undefined || state.assumed || state.verdict === 'unknown' ? [] : [{ id: state.id, type, verdict: state.verdict }])),
     );
-    return { version: 1, verdicts: [...waiting, ...verdicts] };
+    return [{ completeSinceMs: this.#completeSinceMs }, ...waiting, ...verdicts];
   }
 
-  /** Takes in what a predecessor saved, before any pod is added. Anything else than a snapshot is taken for an empty one. */
-  restore(snapshot: unknown): void {
-    this.#remembered = parseProbeSnapshot(snapshot);
+  /** Takes in what a predecessor saved, before any pod is added; not `isWhole`: something of it was lost. What makes no sense is left out. */
+  restore({ entries, isWhole }: { entries: readonly unknown[]; isWhole: boolean }): void {
+    const { verdicts, completeSinceMs } = parseProbeEntries(entries);
+    this.#remembered = verdicts;
+    if (isWhole) this.#completeSinceMs = Math.min(this.#startedAtMs, completeSinceMs);
   }
 
   /** Ends all probes; verdicts can still be asked for. */
@@ -219,7 +226,8 @@ export class ProbeManager {
     const key = verdictKey(type, container.id);
     const remembered = this.#remembered.get(key);
     this.#remembered.delete(key);
-    const isOld = found && container.state === 'running' && container.startedAtMs > 0 && container.startedAtMs < this.#startedAtMs - ADOPTION_AGE_MS;
+    // What is missing from a record that is complete was never probed.
+    const isOld = found && container.state === 'running' && container.startedAtMs > 0 && container.startedAtMs < Math.min(this.#startedAtMs - ADOPTION_AGE_MS, this.#completeSinceMs);
     if (remembered === undefined && !isOld) return { state: freshState(type, container.id), adopted: false };
     return { state: adoptedState(type, container.id, remembered), adopted: true };
   }
@@ -235,22 +243,15 @@ export class ProbeManager {
     this.#states.set(verdictKey(worker.type, after.id), after);
     const { podUid: uid, type } = worker;
     // That a container has not passed yet must be remembered too, or the next agent would take it to be well.
-    if (before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed) this.#options.onSnapshotChange?.({ urgent: this.#passesFirst(type, after) });
+    const isNew = before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed;
+    if (isNew && !after.assumed) this.#options.onSnapshotChange?.({ id: after.id, type, verdict: after.verdict });
     if (before?.id === after.id && before.verdict !== after.verdict) this.#options.onUpdate({ podUid: uid, containerId: after.id, type, verdict: after.verdict });
     if (type !== 'startup' || !hasStarted(after)) return;
     for (const other of this.#pods.get(uid)?.workers ?? []) if (other.container.name === worker.container.name) other.wake();
   }
 
-  #passesFirst(type: ProbeType, state: ProbeState): boolean {
-    const key = verdictKey(type, state.id);
-    if (type === 'liveness' || state.verdict !== 'success' || this.#passed.has(key)) return false;
-    this.#passed.add(key);
-    return true;
-  }
-
   #forgetState(type: ProbeType, id: ContainerId): void {
     this.#states.delete(verdictKey(type, id));
-    this.#passed.delete(verdictKey(type, id));
   }
 
   #onOutcome(worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts): void {

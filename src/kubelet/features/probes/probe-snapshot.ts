@@ -1,9 +1,18 @@
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 
-/** Verdicts as they are kept across a restart of the agent, by container. */
-export interface ProbeSnapshot {
-  version: 1;
-  verdicts: readonly { id: string; type: ProbeType; verdict: ProbeVerdict }[];
+/** The newest verdict of a kind on a container; `unknown` begins its life. */
+export interface SavedVerdict {
+  id: string;
+  type: ProbeType;
+  verdict: ProbeVerdict;
+}
+
+/** What is kept of probes across a restart of the agent: of several entries about the same thing the last counts. */
+export type ProbeEntry = SavedVerdict | { /** Of containers that started later, every verdict is here (wall ms). */ completeSinceMs: number };
+
+export interface RememberedProbes {
+  verdicts: Map<string, ProbeVerdict>;
+  completeSinceMs: number;
 }
 
 export function verdictKey(type: ProbeType, id: string): string {
@@ -19,13 +28,13 @@ const types: readonly unknown[] = ['liveness', 'readiness', 'startup'] satisfies
 const verdicts: readonly unknown[] = ['success', 'failure'] satisfies ProbeVerdict[];
 
 /** Reads whatever was found on the disk; entries that make no sense are left out. */
-export function parseProbeSnapshot(value: unknown): Map<string, ProbeVerdict> {
-  const found = new Map<string, ProbeVerdict>();
-  const list: unknown = typeof value === 'object' && value !== null && 'version' in value && value.version === 1 && 'verdicts' in value ? value.verdicts : [];
-  for (const entry of Array.isArray(list) ? (list as unknown[]) : []) {
+export function parseProbeEntries(entries: readonly unknown[]): RememberedProbes {
+  const found: RememberedProbes = { verdicts: new Map(), completeSinceMs: Number.POSITIVE_INFINITY };
+  for (const entry of entries) {
     if (typeof entry !== 'object' || entry === null) continue;
-    const { id, type, verdict } = entry as Record<string, unknown>;
-    if (typeof id === 'string' && types.includes(type) && verdicts.includes(verdict)) found.set(verdictKey(type as ProbeType, id), verdict as ProbeVerdict);
+    const { id, type, verdict, completeSinceMs } = entry as Record<string, unknown>;
+    if (typeof completeSinceMs === 'number') found.completeSinceMs = completeSinceMs;
+    if (typeof id === 'string' && types.includes(type) && verdicts.includes(verdict)) found.verdicts.set(verdictKey(type as ProbeType, id), verdict as ProbeVerdict);
   }
   return found;
 }

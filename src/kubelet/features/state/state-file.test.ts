@@ -173,9 +173,9 @@ function bench(pace: { coalesceMs: number; spacingMs?: number; burst?: number })
   files.seed({ '/state/.keep': '' });
   let value = 0;
   const file = new StateFile({ path: '/state/x.json', files, clock, log: silentLogger, snapshot: () => value, ...pace });
-  const change = (how: { urgent?: boolean } = {}): void => {
+  const change = (): void => {
     value++;
-    file.changed(how);
+    file.changed();
   };
   const writes = (): number => files.calls.filter((call) => call.startsWith('writeFileAtomic')).length;
   return { clock, change, writes };
@@ -216,18 +216,6 @@ describe('the write budget of a state file', () => {
     await clock.advance(9_000);
     assert.equal(writes(), 1);
     await clock.advance(1_000);
-    assert.equal(writes(), 2);
-  });
-
-  it('does not make what is urgent wait', async () => {
-    const { clock, change, writes } = bench({ coalesceMs: 20, spacingMs: 10_000 });
-    change();
-    await clock.advance(20);
-    change();
-    await clock.advance(1000);
-    assert.equal(writes(), 1);
-    change({ urgent: true });
-    await clock.advance(20);
     assert.equal(writes(), 2);
   });
 });

@@ -67,12 +67,11 @@ export class StateFile<T> {
     return undefined;
   }
 
-  /** Something changed: save it soon; `urgent` changes, which must be rare, do not wait for the distance between writes. */
-  changed(how: { urgent?: boolean } = {}): void {
+  /** Something changed: save it soon. What must not wait belongs in a ChangeFile. */
+  changed(): void {
     const { clock, coalesceMs, spacingMs = 0, burst = 1 } = this.#options;
     const affordableMs = this.#spentUntilMs - (burst - 1) * spacingMs;
-    const waitMs = how.urgent === true ? coalesceMs : Math.max(coalesceMs, affordableMs - clock.monotonicMs());
-    this.#writeWithin(waitMs);
+    this.#writeWithin(Math.max(coalesceMs, affordableMs - clock.monotonicMs()));
   }
 
   #writeWithin(waitMs: number): void {

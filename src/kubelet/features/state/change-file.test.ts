@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { ChangeFile } from './change-file.ts';
+
+const path = '/state/changes';
+
+async function harness() {
+  const clock = new FakeClock();
+  const files = new FakeHostFiles(clock);
+  const log = recordingLog();
+  await files.makeDirectory('/state', 0o700);
+  const known = new Map<string, number>();
+  const file = new ChangeFile({ path, files, clock, log, snapshot: () => [...known] });
+  const say = (name: string, value: number): void => {
+    known.set(name, value);
+    file.changed([name, value]);
+  };
+  const load = () => ChangeFile.load({ path, files, log });
+  const read = async () => Object.fromEntries((await load()).entries as [string, number][]);
+  const writes = (): string[] => files.calls.filter((call) => /^(writeFileAtomic|appendFile)/.test(call)).map((call) => call.replace(/[( ].*$/, ''));
+  return { clock, files, log, known, file, say, load, read, writes };
+}
+
+describe('a file of changes', () => {
+  it('has a change as soon as it was said, without any time passing', async () => {
+    const { clock, say, read } = await harness();
+    say('a', 1);
+    await clock.advance(0);
+    say('a', 2);
+    say('b', 3);
+    await clock.advance(0);
+    assert.deepEqual(await read(), { a: 2, b: 3 });
+  });
+
+  it('is written as a whole once and then only added to, what is said meanwhile together', async () => {
+    const { clock, say, writes } = await harness();
+    for (let round = 0; round < 3; round++) {
+      for (let value = 0; value < 50; value++) say('a', value);
+      await clock.advance(0);
+    }
+    assert.deepEqual(writes(), ['writeFileAtomic', 'appendFile', 'appendFile', 'appendFile', 'appendFile', 'appendFile']);
+  });
+
+  it('does not grow for ever', async () => {
+    const { clock, files, say, read } = await harness();
+    for (let value = 0; value < 5000; value++) {
+      say('a', value);
+      if (value % 10 === 0) await clock.advance(0);
+    }
+    await clock.advance(0);
+    assert.deepEqual(await read(), { a: 4999 });
+    assert.ok((files.peek(path) ?? '').split('\n').length <= 1002);
+  });
+
+  it('is nothing, silently, when it is missing', async () => {
+    const { load, log } = await harness();
+    assert.deepEqual([await load(), log.lines], [{ entries: [], isWhole: false }, []]);
+  });
+
+  it('is not whole when its last line was cut, and set aside when it is empty or damaged by any single bit', async () => {
+    const { clock, files, say, load, log } = await harness();
+    say('a', 1);
+    await clock.advance(0);
+    say('b', 2);
+    await clock.advance(0);
+    const text = await files.readText(path);
+    await files.writeFile(path, text.slice(0, -3), 0o600);
+    assert.deepEqual([await load(), log.lines.length], [{ entries: [['a', 1]], isWhole: false }, 0]);
+    for (let bit = 0; bit < text.length * 8; bit++) {
+      const bytes = Buffer.from(text);
+      bytes[bit >> 3]! ^= 1 << (bit & 7);
+      await files.writeFile(path, bytes.toString('latin1'), 0o600);
+      const { entries, isWhole } = await load();
+      // The very last sign is the end of the line: without it that line was cut.
+      assert.deepEqual([entries, isWhole], bit >> 3 === text.length - 1 ? [[['a', 1]], false] : [[], false], `bit ${bit}`);
+      if (entries.length === 0) assert.equal(await files.stat(path), undefined, 'set aside');
+    }
+    await files.writeFile(path, '', 0o600);
+    assert.deepEqual([await load(), await files.stat(path)], [{ entries: [], isWhole: false }, undefined]);
+  });
+
+  it('is written as a whole, by itself, when the disk is well again; that it could not be is said once', async () => {
+    const { clock, files, say, read, log } = await harness();
+    say('a', 1);
+    await clock.advance(0);
+    const lift = files.fillDisk('/state');
+    say('a', 2);
+    await clock.advance(5000);
+    say('b', 3);
+    await clock.advance(5000);
+    assert.deepEqual(log.lines.map(({ level }) => level), ['error']);
+    lift();
+    await clock.advance(2000);
+    assert.deepEqual(await read(), { a: 2, b: 3 });
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('makes the folder that the disk refused when the agent started', async () => {
+    const { clock, files, say, read } = await harness();
+    await files.removeTree('/state');
+    say('a', 1);
+    await clock.advance(2000);
+    assert.deepEqual(await read(), { a: 1 });
+  });
+
+  it('keeps no timer when the agent leaves while the disk is full', async () => {
+    const { clock, files, file, say } = await harness();
+    files.fillDisk('/state');
+    say('a', 1);
+    await clock.advance(3000);
+    await file.flush();
+    assert.equal(clock.armedTimers, 0);
+  });
+});
