@@ -1,6 +1,7 @@
 /** docs/parity.md as text, from the tables of the agent. */
 import { configFlags } from '../src/kubelet/cmd/flags-config.ts';
 import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
+import { configFieldTests } from '../src/kubelet/model/config/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { endpoints, metricFamilies, reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
 import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-state.ts';
@@ -26,8 +27,8 @@ function counted(rows: readonly Parity[]): string {
 
 function fieldSection(): string {
   const flagOf = new Map(configFlags.flatMap(({ name, field }) => (field === undefined ? [] : [[field, `--${name}`] as const])));
-  const rows = Object.entries(honouredFields).map(([field, { state, note }]) => [code(field), flagOf.has(field) ? code(flagOf.get(field) ?? '') : '', words[state], note]);
-  return `## KubeletConfiguration\n\n${counted(Object.values(honouredFields))}. A field that is set and not honoured yet is named once in the log at start.\n\n${table(['Field', 'Flag', 'Works', 'Note'], rows)}`;
+  const rows = Object.entries(honouredFields).map(([field, { state, note }]) => [code(field), flagOf.has(field) ? code(flagOf.get(field) ?? '') : '', words[state], note, testCell(configFieldTests.get(field) ?? [])]);
+  return `## KubeletConfiguration\n\n${counted(Object.values(honouredFields))}. A field that is set and not honoured yet is named once in the log at start. Tests are named as in the section on pods.\n\n${table(['Field', 'Flag', 'Works', 'Note', 'Shown by'], rows)}`;
 }
 
 function flagSection(): string {
@@ -49,9 +50,8 @@ function podSection(): string {
     const shown = paths.slice(0, 4).map(code).join(', ');
     return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note', 'Shown by'], fields)}`;
   });
-  const links = testLinks(Object.values(podFieldTests).flatMap((tests) => Object.values(tests).flat()));
   const shownBy = 'Each field that works names the tests that show it; those that begin with `integration` run on a real containerd.';
-  return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out. ${shownBy}\n\n${sections.join('\n\n')}\n\n${links}`;
+  return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out. ${shownBy}\n\n${sections.join('\n\n')}`;
 }
 
 function simpleSection(title: string, head: string, rows: Readonly<Record<string, Parity>>): string {
@@ -77,5 +77,6 @@ export function renderParity(): string {
     simpleSection('HTTP endpoints', 'Path', endpoints),
     reasonSection(),
     simpleSection('Metric families', 'Family', metricFamilies),
+    testLinks([...configFieldTests.values(), ...Object.values(podFieldTests).flatMap((tests) => Object.values(tests))].flat()),
   ].join('\n\n').concat('\n');
 }

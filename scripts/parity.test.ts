@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import * as reasons from '../src/api/reasons.ts';
 import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
 import { configFlags } from '../src/kubelet/cmd/flags-config.ts';
+import { configFieldNames, configFieldsWithoutEffect, configFieldTests } from '../src/kubelet/model/config/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { KubeletConfigurationSchema } from '../src/kubelet/model/config/schema.ts';
 import { reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
@@ -87,6 +88,19 @@ test('tests are told apart by their labels', () => {
 test('a reason that is not given yet is a reason of upstream', () => {
   const known = new Set(Object.values(reasonTables).flat());
   assert.deepEqual([...reasonsNotYet.keys()].filter((reason) => !known.has(reason)), []);
+});
+
+test('every configuration field that works names a test that shows it, and no other field does', () => {
+  const working = Object.entries(honouredFields).filter(([name, { state }]) => state !== 'notYet' && !configFieldsWithoutEffect.includes(name)).map(([name]) => name);
+  assert.deepEqual([...configFieldTests.keys()].sort(), working.sort());
+});
+
+test('a test that is named for a configuration field is there and uses it, by its own name or the features’', () => {
+  const wrong = [...configFieldTests].flatMap(([name, tests]) => {
+    const words = [name.split('.').at(-1) ?? '', ...(configFieldNames[name] ?? [])];
+    return tests.filter((file) => !existsSync(path.join(root, file)) || !words.some((word) => usesField(readFileSync(path.join(root, file), 'utf8'), word))).map((file) => `${name}: ${file}`);
+  });
+  assert.deepEqual(wrong, []);
 });
 
 /** Given by the runtime and passed on. */

@@ -119,11 +119,11 @@ class Servers {
 }
 
 async function openServers(servers: Servers, kubelet: Kubelet, { config, flags }: Pick<AgentSettings, 'config' | 'flags'>): Promise<void> {
-  const { healthzPort, healthzBindAddress, enabled, readOnlyPort, address } = config.server;
+  const { healthzPort, healthzBindAddress, readOnlyPort, address } = config.server;
   const sources = localSources(kubelet);
   await Promise.all([
     flags.cliSocket === '' ? undefined : servers.open(listenUnix(createLocalApi(sources), flags.cliSocket)),
-    enabled && readOnlyPort > 0 ? servers.open(listenTcp(createReadOnlyApp(sources), address, readOnlyPort)) : undefined,
+    readOnlyPort > 0 ? servers.open(listenTcp(createReadOnlyApp(sources), address, readOnlyPort)) : undefined,
     healthzPort > 0 ? servers.open(listenTcp(createHealthApp(healthChecks(kubelet)), healthzBindAddress, healthzPort)) : undefined,
   ]);
 }

@@ -14,7 +14,7 @@ const dir = '/var/log/pods/ns_pod_uid/c';
 const policy = { maxSizeBytes: 100, maxFiles: 3 };
 const nowMs = Date.UTC(2026, 0, 1, 0, 0, 10);
 
-function world(options: { reopen?: (files: FakeHostFiles) => Promise<void> } = {}) {
+function world(options: { reopen?: (files: FakeHostFiles) => Promise<void>; workers?: number } = {}) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
   const log = recordingLog();
@@ -24,12 +24,23 @@ function world(options: { reopen?: (files: FakeHostFiles) => Promise<void> } = {
     reopened.push(id);
     await (options.reopen ?? ((host) => host.writeFile(`${dir}/0.log`, '', 0o640)))(files);
   };
-  const rotation = new LogRotation({ runtime: { reopenContainerLog }, files, running: () => containers, policy, intervalMs: 10_000, workers: 1, world: { clock, random: seededRandom(1), log } });
+  const rotation = new LogRotation({ runtime: { reopenContainerLog }, files, running: () => containers, policy, intervalMs: 10_000, workers: options.workers ?? 1, world: { clock, random: seededRandom(1), log } });
   files.seed({ [`${dir}/0.log`]: 'x'.repeat(50) });
   return { clock, files, log, rotation, reopened, containers };
 }
 
 describe('log rotation', () => {
+  it('rotates as many logs at once as there are workers', async () => {
+    for (const workers of [1, 2]) {
+      const { rotation, files, clock, reopened, containers } = world({ workers, reopen: () => new Promise(() => undefined) });
+      for (const name of ['c2', 'c3']) containers.push({ id: containerId(name), logPath: `${dir}${name}/0.log` });
+      files.seed(Object.fromEntries(containers.map(({ logPath }) => [logPath, 'x'.repeat(200)])));
+      rotation.start();
+      await clock.advance(100);
+      assert.deepEqual(reopened, ['c1', 'c2', 'c3'].slice(0, workers));
+    }
+  });
+
   it('renames, has the runtime open a new file, compresses what was rotated before, and keeps as many files as allowed', async () => {
     const { rotation, files, clock, reopened } = world();
     rotation.start();

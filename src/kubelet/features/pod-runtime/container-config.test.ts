@@ -115,6 +115,22 @@ describe('resources', () => {
     assert.deepEqual(containerResources(pod, container, facts({ cgroupVersion: 2, swapControl: true })).unified, { 'memory.oom.group': '1', 'memory.swap.max': '0' });
   });
 
+  test('on cgroup v2 the OOM killer takes one process only where the agent is told so', () => {
+    const of = (singleProcessOomKill: boolean | undefined): unknown => containerResources(aPod(), aContainer('app'), { ...facts({ cgroupVersion: 2 }), settings: { ...testSettings, singleProcessOomKill } }).unified?.['memory.oom.group'];
+    assert.deepEqual([of(undefined), of(false), of(true)], ['1', '1', undefined]);
+  });
+
+  test('with LimitedSwap a burstable container has swap in proportion to its request; nobody else has any', () => {
+    const node2 = { cgroupVersion: 2 as const, swapControl: true, memoryCapacityBytes: 1000 * 2 ** 20, swapCapacityBytes: 500 * 2 ** 20 };
+    const swapOf = (swapBehavior: 'NoSwap' | 'LimitedSwap', resources: Container['resources']): string | undefined => {
+      const container = aContainer('app', { resources });
+      return containerResources(aPod({ containers: [container] }), container, { ...facts(node2), settings: { ...testSettings, swapBehavior } }).unified?.['memory.swap.max'];
+    };
+    const request = { requests: { memory: '100Mi' } };
+    const alike = { limits: { cpu: '1', memory: '100Mi' }, requests: { cpu: '1', memory: '100Mi' } };
+    assert.deepEqual([swapOf('LimitedSwap', request), swapOf('NoSwap', request), swapOf('LimitedSwap', {}), swapOf('LimitedSwap', alike)], [String(50 * 2 ** 20), '0', '0', '0']);
+  });
+
   test('OOM scores follow class and request, and a sidecar never dies before those it serves', () => {
     const asking = (memory: string): Container => aContainer('app', { resources: { requests: { memory } } });
     const score = (container: Container, pod: Pod): number => oomScore(pod, container, node.memoryCapacityBytes);

@@ -14,12 +14,12 @@ const reservedPids = 'a reservation of pids has no effect yet';
 const enforcement = 'the cgroups of the system and of Kubernetes are not limited';
 const shutdown = 'node shutdown is not watched for yet';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
-const remoteVolumes = 'only volumes of the node itself exist yet';
+const remoteVolumes = 'without an API server nothing is attached';
 
 export const honouredFields: Readonly<Record<string, Parity>> = {
   kind: honoured(),
   apiVersion: honoured(),
-  enableServer: honoured(),
+  enableServer: notYet(serving),
   staticPodPath: honoured('the folder may also hold what standalone pods use: ConfigMaps, Secrets, volumes and claims, services, runtime classes, CSI drivers; upstream cannot read these'),
   podLogsDir: honoured(),
   syncFrequency: honoured(),
@@ -27,8 +27,8 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   httpCheckFrequency: honoured(),
   staticPodURL: honoured(),
   staticPodURLHeader: honoured(),
-  address: partly(serving),
-  port: partly(serving),
+  address: partly(`where readOnlyPort is served; ${serving}`),
+  port: notYet(serving),
   readOnlyPort: partly('serves /pods and /healthz; statistics and metrics are not there yet'),
   tlsCertFile: notYet(serving),
   tlsPrivateKeyFile: notYet(serving),

@@ -93,7 +93,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     csi: [feature('csi/csi-mount'), real('csi')],
     nfs: [volume('nfs'), real('volume-kinds')],
     'iscsi fc': [volume('network-disks')],
-    flexVolume: [volume('flex-volume')],
+    flexVolume: [volume('flex-volume'), real('configuration')],
     gitRepo: [volume('refused-kinds'), real('volume-kinds')],
     awsElasticBlockStore: [volume('refused-kinds'), real('volume-kinds')],
     'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': refusedKind,

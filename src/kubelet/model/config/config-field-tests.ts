@@ -1,0 +1,91 @@
+/**
+ * Which tests show that a configuration field has the effect its row in honoured-fields.ts claims. scripts/parity.test.ts wants an entry for every field that
+ * works, and wants each named test to use the field, or the name that the compose files hand it on under.
+ */
+const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`;
+const command = (name: string): string => `src/kubelet/cmd/${name}.test.ts`;
+const real = (name: string): string => `test/integration/${name}.test.ts`;
+
+/** Every agent of test/integration is configured by this file, and does nothing without these fields. */
+const everyAgent = 'test/integration/support/agent.ts';
+const configuration = real('configuration');
+const images = feature('images/pull-queue');
+const imageGc = feature('images/image-gc');
+const node = feature('node/allocatable');
+const qosTree = feature('container-manager/qos-tree');
+const container = feature('pod-runtime/container-config');
+
+/** By the names of fields, several in one key. */
+const byNames: Readonly<Record<string, readonly string[]>> = {
+  'kind apiVersion runOnce featureGates': [command('config-load')],
+  'staticPodPath containerRuntimeEndpoint cgroupRoot cgroupDriver': [everyAgent],
+  failCgroupV1: ['src/kubelet/model/config/defaults.test.ts', everyAgent],
+  podLogsDir: [feature('container-logs/read-logs'), real('cli')],
+  syncFrequency: [feature('pod-workers/pod-workers')],
+  fileCheckFrequency: [feature('pod-config/file-source')],
+  httpCheckFrequency: [feature('pod-config/http-source'), real('sources')],
+  'staticPodURL staticPodURLHeader': [real('sources')],
+  'address readOnlyPort': [configuration],
+  'registryPullQPS registryBurst': [images],
+  'serializeImagePulls maxParallelImagePulls': [images, real('images')],
+  'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist': [feature('images/pull-access')],
+  'imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent': [imageGc],
+  healthzPort: [real('sources')],
+  'healthzBindAddress oomScoreAdj': [configuration],
+  'clusterDomain clusterDNS': [container, real('identity')],
+  resolvConf: [configuration],
+  cgroupsPerQOS: [qosTree],
+  'podPidsLimit cpuCFSQuota cpuCFSQuotaPeriod': [qosTree, configuration],
+  singleProcessOOMKill: [container, configuration],
+  runtimeRequestTimeout: [real('runtime-faults')],
+  imageServiceEndpoint: [configuration],
+  maxPods: [node, real('admission')],
+  podsPerCore: [node],
+  'evictionHard systemReserved reservedSystemCPUs': [node],
+  kubeReserved: [node, real('admission'), configuration],
+  enforceNodeAllocatable: [configuration],
+  mergeDefaultEvictionSettings: ['src/kubelet/model/config/defaults.test.ts'],
+  'memorySwap.swapBehavior': [container],
+  'containerLogMaxSize containerLogMaxFiles containerLogMonitorInterval': [feature('container-logs/log-rotation'), real('cli')],
+  containerLogMaxWorkers: [feature('container-logs/log-rotation')],
+  allowedUnsafeSysctls: [real('security')],
+  volumePluginDir: [configuration],
+  'logging.format logging.verbosity': ['src/kubelet/adapters/pino-log.test.ts', configuration],
+  'crashLoopBackOff.maxContainerRestartPeriod': [configuration],
+  seccompDefault: [feature('pod-runtime/security-config'), real('security')],
+  registerWithTaints: [feature('admission/admission-chain'), real('admission')],
+  'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
+};
+
+/** What the features call it, where that is not the field's own last name. */
+export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
+  syncFrequency: ['resyncMs'],
+  fileCheckFrequency: ['periodMs'],
+  httpCheckFrequency: ['periodMs'],
+  registryPullQPS: ['qps'],
+  registryBurst: ['burst'],
+  serializeImagePulls: ['maxParallel'],
+  maxParallelImagePulls: ['maxParallel'],
+  imagePullCredentialsVerificationPolicy: ['policy'],
+  preloadedImagesVerificationAllowlist: ['allowlist'],
+  imageMinimumGCAge: ['minAgeMs'],
+  imageMaximumGCAge: ['maxAgeMs'],
+  imageGCHighThresholdPercent: ['highPercent'],
+  imageGCLowThresholdPercent: ['lowPercent'],
+  clusterDNS: ['clusterDns'],
+  cpuCFSQuotaPeriod: ['cpuCFSQuotaPeriodUs'],
+  singleProcessOOMKill: ['singleProcessOomKill'],
+  systemReserved: ['system'],
+  kubeReserved: ['kube'],
+  reservedSystemCPUs: ['systemCpus'],
+  containerLogMaxSize: ['maxSizeBytes'],
+  containerLogMaxFiles: ['maxFiles'],
+  containerLogMonitorInterval: ['intervalMs'],
+  containerLogMaxWorkers: ['workers'],
+  registerWithTaints: ['taints'],
+};
+
+/** Fields without an effect that could be shown, here as in upstream: their rows say why. */
+export const configFieldsWithoutEffect: readonly string[] = ['hairpinMode', 'iptablesMasqueradeBit', 'iptablesDropBit', 'logging.flushFrequency'];
+
+export const configFieldTests: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(byNames).flatMap(([names, tests]) => names.split(' ').map((name) => [name, tests] as const)));

@@ -1,0 +1,154 @@
+// Fields of the configuration that no other file here sets, each with what it changes on a real node.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { Pod } from '../../src/api/core/pod.ts';
+import { freePort } from '../../src/up/agent.ts';
+import { container, pod, shell } from './support/manifests.ts';
+import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
+import { containerId, containerOf } from './support/watch.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'kts-configuration-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const resolvConf = join(folder, 'resolv.conf');
+writeFileSync(resolvConf, 'nameserver 10.1.2.3\nsearch chosen.test\n');
+
+/** A flexVolume driver that shows a folder of its own. */
+const driver = join(folder, 'drivers', 'example.org~shown');
+mkdirSync(driver, { recursive: true });
+writeFileSync(join(driver, 'shown'), `#!/bin/sh
+case "$1" in
+init) echo '{"status":"Success","capabilities":{"attach":false}}' ;;
+mount) mkdir -p "$2" && mount -t tmpfs tmpfs "$2" && echo "$3" > "$2/options" && echo '{"status":"Success"}' ;;
+unmount) umount "$2" && echo '{"status":"Success"}' ;;
+*) echo '{"status":"Not supported"}' ;;
+esac
+`, { mode: 0o755 });
+
+const V2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
+/** As little of the defaults as can be seen from outside. Raising the agent's own OOM score is permitted everywhere. */
+const config = {
+  address: '127.0.0.3', healthzBindAddress: '127.0.0.2', oomScoreAdj: 123, kubeReserved: { memory: '100Mi' }, volumePluginDir: join(folder, 'drivers'), logging: { format: 'json', verbosity: 2 }, resolvConf,
+  podPidsLimit: 77, cpuCFSQuotaPeriod: '20ms', singleProcessOOMKill: V2 ? true : undefined, crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
+};
+let readOnlyPort: number;
+const ground = commonGround({
+  name: 'configuration',
+  agent: async () => {
+    readOnlyPort = await freePort(0);
+    // The server on 10250 and the one that only reads are apart, as in upstream.
+    return { config: { ...config, readOnlyPort, enableServer: false } };
+  },
+});
+
+/** A file of the cgroup of a container, or of its pod. */
+async function ofGroup(seen: Pod, controller: string, file: string, of: 'container' | 'pod' = 'container'): Promise<string> {
+  const { info } = await ground.containerd.cri.runtime.containerStatus({ containerId: containerId(seen), verbose: true });
+  const { pid } = JSON.parse(info['info'] ?? '{}') as { pid: number };
+  const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n').find((candidate) => (V2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller)));
+  return readFileSync(join('/sys/fs/cgroup', V2 ? '' : controller, line?.split(':')[2] ?? '', of === 'pod' ? '..' : '', file), 'utf8').trim();
+}
+
+const limited = { resources: { limits: { cpu: '500m', memory: '32Mi' } } };
+
+describe('the agent itself', SIDE_BY_SIDE, () => {
+  test('answers to health checks where healthzBindAddress says, and nowhere else', async () => {
+    const { agent } = ground;
+    assert.equal(await (await fetch(`http://127.0.0.2:${agent.healthzPort}/healthz`)).text(), 'ok');
+    await assert.rejects(fetch(`http://127.0.0.1:${agent.healthzPort}/healthz`));
+  });
+
+  test('lists pods on readOnlyPort at its address, with or without the server of enableServer', async () => {
+    const { agent } = ground;
+    const seen = await agent.run(pod('listed'));
+    const { items } = (await (await fetch(`http://127.0.0.3:${readOnlyPort}/pods`)).json()) as { items: Pod[] };
+    assert.ok(items.some(({ metadata }) => metadata.uid === seen.metadata.uid));
+    assert.equal((await fetch(`http://127.0.0.3:${readOnlyPort}/configz`)).status, 404);
+    await assert.rejects(fetch(`http://127.0.0.1:${readOnlyPort}/pods`));
+  });
+
+  test('gives itself the OOM score of oomScoreAdj', () => {
+    assert.equal(readFileSync(`/proc/${ground.agent.pid}/oom_score_adj`, 'utf8').trim(), '123');
+  });
+
+  test('writes its log in the logging.format and as much as logging.verbosity says', async () => {
+    const { agent } = ground;
+    await agent.run(pod('logged'));
+    const lines = agent.log.trim().split('\n').slice(0, -1).map((line) => JSON.parse(line) as { msg?: unknown; v?: unknown });
+    assert.ok(lines.every(({ msg }) => typeof msg === 'string'));
+    const levels = new Set(lines.map(({ v }) => v));
+    assert.deepEqual([levels.has(2), [...levels].some((level) => Number(level) > 2)], [true, false]);
+  });
+});
+
+describe('pods', SIDE_BY_SIDE, () => {
+  test('have as many processes as podPidsLimit says', async () => {
+    const seen = await ground.agent.run(pod('pids'));
+    assert.equal(await ofGroup(seen, 'pids', 'pids.max', 'pod'), '77');
+  });
+
+  test('are throttled by the period of cpuCFSQuotaPeriod', async () => {
+    const seen = await ground.agent.run(pod('period', { containers: [container('main', limited)] }));
+    assert.equal(V2 ? await ofGroup(seen, 'cpu', 'cpu.max') : `${await ofGroup(seen, 'cpu', 'cpu.cfs_quota_us')} ${await ofGroup(seen, 'cpu', 'cpu.cfs_period_us')}`, '10000 20000');
+  });
+
+  test('lose one process and not all of a container to the OOM killer with singleProcessOOMKill, on cgroup v2', async (context) => {
+    if (!V2) return context.diagnostic('this machine has cgroup v1, which knows nothing else');
+    const seen = await ground.agent.run(pod('single', { containers: [container('main', limited)] }));
+    assert.equal(await ofGroup(seen, 'memory', 'memory.oom.group'), '0');
+  });
+
+  test('start from the resolver configuration of resolvConf', async () => {
+    const { agent } = ground;
+    await agent.run(pod('resolver', { dnsPolicy: 'Default' }));
+    assert.equal(await agent.inside('resolver', 'cat /etc/resolv.conf'), 'search chosen.test\nnameserver 10.1.2.3');
+  });
+
+  test('have volumes of the drivers in volumePluginDir', async () => {
+    const { agent } = ground;
+    const volumes = [{ name: 'v', flexVolume: { driver: 'example.org/shown', options: { colour: 'green' } } }];
+    await agent.run(pod('flex', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    assert.equal((JSON.parse(await agent.inside('flex', 'cat /v/options')) as Record<string, unknown>)['colour'], 'green');
+    await agent.remove('flex');
+  });
+
+  test('that crash wait no longer than maxContainerRestartPeriod', async () => {
+    const { agent } = ground;
+    agent.writeManifest('crashes', pod('crashes', { containers: [container('main', { command: shell('exit 1') })] }));
+    const seen = await agent.waitFor('crashes', 'held back a third time', (now) => containerOf(now).restartCount >= 2 && containerOf(now).state?.waiting?.reason === 'CrashLoopBackOff');
+    assert.match(containerOf(seen).state?.waiting?.message ?? '', /^back-off 1s restarting failed container=main /);
+    await agent.remove('crashes');
+  });
+});
+
+/** The memory that all pods may have together. */
+function memoryOfPods(): number {
+  const { cgroupRoot } = ground.containerd;
+  return Number(readFileSync(join('/sys/fs/cgroup', V2 ? '' : 'memory', cgroupRoot, 'kubepods', V2 ? 'memory.max' : 'memory.limit_in_bytes'), 'utf8'));
+}
+
+// Last, as they start the agent anew.
+describe('an agent that is started with other settings', () => {
+  test('limits no CPU with cpuCFSQuota off, holds pods to no reservation without enforceNodeAllocatable, and leaves what runs as it is', async () => {
+    const { agent } = ground;
+    const enforced = memoryOfPods();
+    const before = await agent.run(pod('before', { containers: [container('main', limited)] }));
+    agent.writeConfig({ ...config, healthzBindAddress: '127.0.0.1', cpuCFSQuota: false, enforceNodeAllocatable: ['none'] });
+    await agent.restart();
+    const seen = await agent.run(pod('unlimited', { containers: [container('main', limited)] }));
+    assert.match(V2 ? await ofGroup(seen, 'cpu', 'cpu.max') : await ofGroup(seen, 'cpu', 'cpu.cfs_quota_us'), V2 ? /^max / : /^-1$/);
+    assert.equal(containerId(agent.pod('before')), containerId(before));
+    assert.equal(memoryOfPods() - enforced, 100 * 2 ** 20);
+  });
+
+  test('asks the imageServiceEndpoint for images, and nothing else', async () => {
+    const { agent } = ground;
+    agent.writeConfig({ ...config, healthzBindAddress: '127.0.0.1', imageServiceEndpoint: 'unix:///run/nobody-listens.sock' });
+    await agent.restart();
+    agent.writeManifest('no-images', pod('no-images'));
+    await agent.explained('no-images', 'who does not answer', (now) => /nobody-listens\.sock/.test(JSON.stringify(now)));
+    assert.ok(containerOf(agent.pod('before')).state?.running !== undefined);
+  });
+});
