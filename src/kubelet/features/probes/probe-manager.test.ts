@@ -77,7 +77,7 @@ function bench(options: { clock?: StallingClock; nodeLoad?: ReadNodeLoad } = {})
     nodeLoad: options.nodeLoad,
     hostIp: () => '192.0.2.1',
     onUpdate: ({ containerId: id, type, verdict }) => updates.push(`${id} ${type} ${verdict}`),
-    onSnapshotChange: ({ id, verdict }) => saved.push(`${id} ${verdict}`),
+    onSnapshotChange: (entry) => saved.push('id' in entry ? `${entry.id} ${entry.verdict}` : 'complete since now'),
   });
   const see = (id: string, state: ContainerState = 'running', startedAtMs = clock.nowMs(), ips = ['10.0.0.7']): void => {
     const status: PodRuntimeStatus = {
@@ -486,7 +486,7 @@ test('a container made after the wall clock was set back is not taken for an old
   made.see('c1');
   made.clock.stepWall(-3_600_000);
   made.see('c2');
-  assert.equal(get(made, 'readiness', 'c2'), 'failure');
+  assert.deepEqual([get(made, 'readiness', 'c2'), made.saved], ['failure', ['c1 failure', 'complete since now', 'c2 failure']]);
 });
 
 test('that a container has not passed yet is saved too, so that the next agent does not take it to be well', async () => {

@@ -47,8 +47,8 @@ export interface ProbeManagerOptions {
   onUpdate: (update: ProbeUpdate) => void;
   /** Called after each probe, for measuring. */
   onProbe?: (type: ProbeType, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
-  /** What `snapshot` gives changed by this: a verdict, or the container it is about. */
-  onSnapshotChange?: (change: SavedVerdict) => void;
+  /** What `snapshot` gives changed by this. */
+  onSnapshotChange?: (change: ProbeEntry) => void;
 }
 
 /** One probe of one container as it stands. Times are wall milliseconds; `lastOutput` is of the last failed try. */
@@ -244,10 +244,20 @@ export class ProbeManager {
     const { podUid: uid, type } = worker;
     // That a container has not passed yet must be remembered too, or the next agent would take it to be well.
     const isNew = before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed;
-    if (isNew && !after.assumed) this.#options.onSnapshotChange?.({ id: after.id, type, verdict: after.verdict });
+    if (isNew && !after.assumed) this.#save({ id: after.id, type, verdict: after.verdict });
     if (before?.id === after.id && before.verdict !== after.verdict) this.#options.onUpdate({ podUid: uid, containerId: after.id, type, verdict: after.verdict });
     if (type !== 'startup' || !hasStarted(after)) return;
     for (const other of this.#pods.get(uid)?.workers ?? []) if (other.container.name === worker.container.name) other.wake();
+  }
+
+  #save(verdict: SavedVerdict): void {
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs < this.#completeSinceMs) {
+      // The wall clock was set back: what starts from now on bears stamps from before the record began.
+      this.#completeSinceMs = nowMs;
+      this.#options.onSnapshotChange?.({ completeSinceMs: nowMs });
+    }
+    this.#options.onSnapshotChange?.(verdict);
   }
 
   #forgetState(type: ProbeType, id: ContainerId): void {

@@ -148,7 +148,7 @@ async function grpcProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['gr
 }
 
 /** `$(NAME)` by the values written in the pod, nothing else: probes know no other environment (upstream: ExpandContainerCommandOnlyStatic). */
-export function expandStatic(command: readonly string[], container: Pick<Container, 'env'>): string[] {
+function expandStatic(command: readonly string[], container: Pick<Container, 'env'>): string[] {
   const values = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
   return command.map((word) => word.replaceAll(/\$\$|\$\(([^)]*)\)/g, (whole, name: string | undefined) => (whole === '$$' ? '$' : (values.get(name ?? '') ?? whole))));
 }
