@@ -58,10 +58,10 @@ describe('environment', SIDE_BY_SIDE, () => {
   });
 
   for (const [name, write, why] of [
-    ['file-link-out', 'ln -s /etc/passwd /s/env', "couldn't parse env file"],
+    ['file-link-out', 'ln -s /etc/passwd /s/env', 'couldn\'t parse env file: there is no file "env" in volume scratch'],
     ['file-climbs-out', 'ln -s ../../../../../../../../etc/hostname /s/env', "couldn't parse env file"],
-    ['file-is-a-pipe', 'mkfifo /s/env', "couldn't parse env file"],
-    ['file-is-wrong', "echo 'A=unquoted' > /s/env", "couldn't parse env file"],
+    ['file-is-a-pipe', 'mkfifo /s/env', 'couldn\'t parse env file: "env" in volume scratch is no file'],
+    ['file-is-wrong', "echo 'A=unquoted' > /s/env", "couldn't parse env file: invalid environment variable format at line 1: value must be enclosed in single quotes"],
     ['file-lacks-key', `echo "B='b'" > /s/env`, 'environment variable key "A" not found in file'],
   ] as const) {
     test(`nothing comes of ${name}, and it is said why`, async () => {

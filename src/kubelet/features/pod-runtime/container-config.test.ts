@@ -29,7 +29,7 @@ describe('environment', () => {
         files: new EnvFiles(new Map([
           ['v/env', { kind: 'text', hostPath: '/pods/1/v/env', text: "A='one'\nE=''\n" }],
           ['v/broken', { kind: 'text', hostPath: '/pods/1/v/broken', text: 'A=geheim\n' }],
-          ['v/gone', { kind: 'unreadable', hostPath: '/pods/1/v/gone' }],
+          ['v/gone', { kind: 'unreadable', why: 'there is no file "gone" in volume v' }],
         ])),
       }),
     );
@@ -89,8 +89,8 @@ describe('environment', () => {
     assert.deepEqual([env(file('env', 'A')), env(file('env', 'B', true))], [{ F: 'one', G: 'one', SVC: 'x' }, { G: '$(F)', SVC: 'x' }]);
     assert.throws(() => env(file('env', 'B')), { message: 'environment variable key "B" not found in file "/pods/1/v/env"' });
     assert.throws(() => env(file('env', 'E')), { message: 'environment variable key "E" not found in file "/pods/1/v/env"' });
-    assert.throws(() => env(file('broken', 'A', true)), { message: "couldn't parse env file" });
-    assert.throws(() => env(file('gone', 'A', true)), { message: "couldn't parse env file" });
+    assert.throws(() => env(file('broken', 'A', true)), { message: "couldn't parse env file: invalid environment variable format at line 1: value must be enclosed in single quotes" });
+    assert.throws(() => env(file('gone', 'A', true)), { message: 'couldn\'t parse env file: there is no file "gone" in volume v' });
     assert.throws(() => env(file('env', 'A', true, 'w')), { message: 'cannot find the volume "w" referenced by FileKeyRef' });
   });
 

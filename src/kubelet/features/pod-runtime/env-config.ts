@@ -8,7 +8,7 @@ import { defaultLimitsOf, podFieldValue, resourceFieldValue } from '../../../api
 import { envFileValue } from '../../../api/env-file.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
-import { isKind, KubeletError } from '../../../base/errors.ts';
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import type { EnvFiles } from './env-files.ts';
 import { expandVariables } from './expand.ts';
 import type { ObjectLookup } from './interfaces.ts';
@@ -96,21 +96,24 @@ function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: E
 function valueOfFile({ volumeName, path, key, optional }: FileKeySelector, files: EnvFiles): string | undefined {
   const file = files.get(volumeName, path);
   if (file.kind === 'no volume') throw new KubeletError('Invalid', `cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
-  const value = file.kind === 'text' ? tryEnvFileValue(file.text, key) : undefined;
-  if (value === undefined) throw new KubeletError('Invalid', "couldn't parse env file");
+  if (file.kind === 'unreadable') throw unusable(file.why);
+  const value = parsedEnvFileValue(file.text, key);
   if (value !== '') return value;
   if (optional === true) return undefined;
   throw new KubeletError('Invalid', `environment variable key ${goQuote(key)} not found in file ${goQuote(file.hostPath)}`);
 }
 
-/** Why it cannot be read is not said: the file may hold secrets. */
-function tryEnvFileValue(text: string, key: string): string | undefined {
+function parsedEnvFileValue(text: string, key: string): string {
   try {
     return envFileValue(text, key);
   } catch (error) {
-    if (isKind(error, 'Invalid')) return undefined;
-    throw error;
+    throw isKind(error, 'Invalid') ? unusable(errorMessage(error)) : error;
   }
+}
+
+/** Upstream's words, and behind them the line and the rule; never what the file says, which may be secret. */
+function unusable(why: string): KubeletError {
+  return new KubeletError('Invalid', `couldn't parse env file: ${why}`);
 }
 
 /** Values are made when asked for, so that one that cannot be told does not get in the way of the others. */

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { FileKeySelector } from '../../../api/core/container.ts';
+import { goQuote } from '../../../api/go-quote.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -9,7 +10,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 /** A file of variables is read into memory whole; a larger one is refused. Upstream sets no bound. */
 const LARGEST_BYTES = 1024 * 1024;
 
-export type EnvFile = { kind: 'no volume' } | { kind: 'unreadable'; hostPath: string } | { kind: 'text'; hostPath: string; text: string };
+export type EnvFile = { kind: 'no volume' } | { kind: 'unreadable'; why: string } | { kind: 'text'; hostPath: string; text: string };
 
 /** The files that a container takes variables from. */
 export class EnvFiles {
@@ -39,7 +40,7 @@ export async function loadEnvFiles(container: AnyContainer, volumes: PodVolumes,
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       log.error('Failed to parse env file', { container: container.name, file: hostPath, error: errorMessage(error) });
-      return { kind: 'unreadable', hostPath };
+      return { kind: 'unreadable', why: isKind(error, 'NotFound') ? `there is no file ${goQuote(path)} in volume ${volumeName}` : `${goQuote(path)} in volume ${volumeName} is no file, or one of more than ${LARGEST_BYTES} bytes` };
     }
   };
   return new EnvFiles(new Map(await Promise.all([...unique].map(async ([key, reference]) => [key, await read(reference)] as const))));

@@ -140,7 +140,7 @@ describe('environment from around the pod', () => {
     attacked.files.seed({ '/vol/d/x': '', '/secret': "A='of the host'\n" });
     await attacked.files.symlink('../../secret', '/vol/d/env');
     const outcome = await attacked.sync(pod);
-    assert.deepEqual([outcome.failures.map(({ message }) => message), attacked.containers], [["couldn't parse env file"], []]);
+    assert.deepEqual([outcome.failures.map(({ message }) => message), attacked.containers], [['couldn\'t parse env file: there is no file "d/env" in volume v'], []]);
   });
 
   test('on the network of the host a pod is told the addresses of the host as its own', async () => {
