@@ -22,6 +22,8 @@ const { signal } = new AbortController();
 function harness() {
   const clock = new FakeClock();
   const calls: string[] = [];
+  /** The texts of events. */
+  const said: string[] = [];
   const world = {
     phases: ['Pending', 'Running'] as PodPhase[],
     reason: undefined as string | undefined,
@@ -35,6 +37,7 @@ function harness() {
     deadlineInMs: undefined as number | undefined,
     failures: [] as readonly Failure[],
     existed: true,
+    cgroupError: undefined as Error | undefined,
     isResizing: false,
     granted: undefined as Pod | undefined,
     resizes: [] as string[],
@@ -43,7 +46,11 @@ function harness() {
   };
   const syncer = new KubeletPodSyncer({
     runtime: {
-      syncPod: async () => (calls.push('sync'), { status: world.cached, ...world.outcome }) as SyncOutcome,
+      syncPod: async ({ placement }) => {
+        if (world.cgroupError !== undefined) await placement;
+        calls.push('sync');
+        return { status: world.cached, ...world.outcome } as SyncOutcome;
+      },
       killPod: async ({ graceMs }) => (calls.push(`kill ${graceMs}`), { ...world.kill, status: world.cached }),
       isResizeUnderWay: () => world.isResizing,
     },
@@ -58,7 +65,7 @@ function harness() {
     readRuntime: async () => (world.isSure ? world.left : world.read()),
     volumes: { ensure: async () => (calls.push('ensure volumes'), new Map()), podEnds: () => undefined, tearDown: async () => void calls.push('tear down') },
     userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
-    cgroups: { ensurePodCgroup: async () => ({ cgroupParent: '', existed: world.existed }), removePodCgroup: async () => void calls.push('remove cgroup') },
+    cgroups: { ensurePodCgroup: async () => (world.cgroupError === undefined ? { cgroupParent: '', existed: world.existed } : Promise.reject(world.cgroupError)), removePodCgroup: async () => void calls.push('remove cgroup') },
     probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
     status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), whileActing: (_uid, act) => act(), deadlineInMs: () => world.deadlineInMs },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
@@ -66,7 +73,7 @@ function harness() {
     networkError: () => world.networkError,
     collect: async () => void calls.push('collect'),
     forget: () => void calls.push('forget'),
-    recorder: { event: (_pod, type, reason) => void calls.push(`${type} ${reason}`) },
+    recorder: { event: (pod, type, reason, message) => void (calls.push(`${type} ${reason}`), said.push(`${pod.metadata.name} ${reason} ${message}`)) },
     clock,
     log: silentLogger,
   });
@@ -77,7 +84,7 @@ function harness() {
       termination: { cause, graceMs: 5000, gone: false },
       signal,
     });
-  return { clock, calls, world, syncer, sync, terminate };
+  return { clock, calls, said, world, syncer, sync, terminate };
 }
 
 describe('a pass over a pod', () => {
@@ -86,6 +93,18 @@ describe('a pass over a pod', () => {
     world.isRead = false;
     await assert.rejects(sync(), (error) => isKind(error, 'Unavailable'));
     assert.deepEqual(calls, []);
+  });
+
+  it('tells that a pod cannot have its cgroup, and why nobody knows what runs of it', async () => {
+    const { sync, said, world } = harness();
+    world.cgroupError = new Error('mkdir /sys/fs/cgroup/kubepods: read-only file system');
+    await assert.rejects(sync(), /read-only/);
+    Object.assign(world, { cgroupError: undefined, isSure: false, read: () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded')) });
+    await assert.rejects(sync());
+    assert.deepEqual(said.map((text) => text.slice(text.indexOf(' ') + 1)), [
+      'FailedCreatePodContainer unable to ensure pod container exists: mkdir /sys/fs/cgroup/kubepods: read-only file system',
+      'FailedSync error determining status: context deadline exceeded',
+    ]);
   });
 
   it('runs the pod with what it was granted, and tells how far that is', async () => {
@@ -232,7 +251,7 @@ describe('stopping a pod', () => {
 
   it('is not done while a kill failed, was interrupted, or something still runs', async () => {
     const { terminate, calls, world } = harness();
-    world.kill = { failures: [{ scope: 'kill', container: 'main', reason: 'FailedKillPod', message: 'no answer' } as KillFailure], aborted: false };
+    world.kill = { failures: [{ scope: 'kill', container: 'main', reason: 'KillContainerError', message: 'no answer' }], aborted: false };
     await assert.rejects(terminate(), /no answer/);
     assert.deepEqual(world.failures.map(({ step, message }) => [step, message]), [['stop container main', 'no answer']]);
     world.kill = { failures: [], aborted: true };
@@ -241,6 +260,17 @@ describe('stopping a pod', () => {
     world.left = running('main');
     await assert.rejects(terminate(), /still running after the kill: main/);
     assert.equal(calls.includes('remove probes'), false);
+  });
+
+  it('tells what could not be stopped in upstream\'s words, also of a pod that nobody wants any more', async () => {
+    const { terminate, said, world } = harness();
+    const stuck: KillFailure = { scope: 'kill', container: 'main', reason: 'KillContainerError', message: 'rpc error: code = Unknown desc = "main" is stuck' };
+    world.kill = { failures: [stuck], aborted: false };
+    await assert.rejects(terminate());
+    world.kill = { failures: [stuck, { scope: 'kill', reason: 'KillPodSandboxError', message: 'busy' }], aborted: false };
+    await assert.rejects(terminate('orphan', 'orphaned'));
+    const one = String.raw`failed to "KillContainer" for "main" with KillContainerError: "rpc error: code = Unknown desc = \"main\" is stuck"`;
+    assert.deepEqual(said, [`${buildPod().metadata.name} FailedKillPod error killing pod: ${one}`, `web FailedKillPod error killing pod: [${one}, failed to "KillPodSandbox" for "uid-1" with KillPodSandboxError: "busy"]`]);
   });
 });
 

@@ -8,6 +8,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import type { Standing } from '../features/admission/standing.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
+import { describeKillFailures } from '../features/pod-runtime/describe-kill.ts';
 import type { KillOutcome, KillPodRequest } from '../features/pod-runtime/kill-pod.ts';
 import type { PodPlacement } from '../features/pod-runtime/node-facts.ts';
 import type { SyncFailure, SyncOutcome, SyncPodRequest } from '../features/pod-runtime/sync-run.ts';
@@ -153,8 +154,8 @@ export class KubeletPodSyncer implements PodSyncer {
     if (outcome.aborted) throw new KubeletError('Aborted', 'stopping the pod was interrupted');
     explain.setOutcome(uid, { failures: outcome.failures.map((failure) => this.#failure(failure)), waits: [] });
     if (outcome.failures.length > 0) {
-      const message = outcome.failures.map((failure) => failure.message).join('; ');
-      if (pod !== undefined) this.#parts.recorder.event(pod, 'Warning', podEvents.failedKillPod, `error killing pod: ${message}`);
+      const message = describeKillFailures(uid, outcome.failures);
+      this.#parts.recorder.event(pod ?? podOf(identity), 'Warning', podEvents.failedKillPod, `error killing pod: ${message}`);
       throw new KubeletError('Internal', message, { op: 'kill pod' });
     }
     await this.#makeSureNothingRuns(uid);
@@ -285,6 +286,11 @@ function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?:
 
 function isTerminal(status: PodStatus | undefined): boolean {
   return status?.phase === 'Failed' || status?.phase === 'Succeeded';
+}
+
+/** Of a pod that nobody wants any more its name is all that is left to say something of. */
+function podOf({ uid, name, namespace }: { uid: PodUid; name: string; namespace: string }): Pod {
+  return { metadata: { uid, name, namespace }, spec: { containers: [] } };
 }
 
 function nameOf(pod: Pod): { uid: PodUid; name: string; namespace: string } {

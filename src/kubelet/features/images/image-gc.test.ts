@@ -98,10 +98,20 @@ describe('image collection', () => {
     const { gc, runtime, clock, disk, names } = world({ policy: { minAgeMs: 0 }, images: ['a:1', 'b:1'] });
     runtime.fail('removeImage', { kind: 'Internal', message: 'busy', times: 1 });
     disk.otherBytes = 95_000_000;
-    const rejected = assert.rejects(gc.collect(), /:1: busy/);
+    const rejected = assert.rejects(gc.collect(), /^KubeletError: wanted to free \d+ bytes, but freed \d+ bytes space with errors in image deletion: .:1: busy$/);
     await clock.advance(10);
     await rejected;
     assert.equal((await names()).length, 1);
+  });
+
+  it('names the age that images had to have, and all that could not be removed', async () => {
+    const { gc, runtime, clock } = world({ policy: { maxAgeMs: 60 * MINUTE }, images: ['a:1', 'b:1'] });
+    await gc.collect();
+    await clock.advance(61 * MINUTE);
+    runtime.fail('removeImage', { kind: 'Internal', message: 'busy', times: 2 });
+    const rejected = assert.rejects(gc.collect(), /^KubeletError: wanted to free images older than 1h0m0s, encountered errors in image deletion: \[(a|b):1: busy, (a|b):1: busy\]$/);
+    await clock.advance(10);
+    await rejected;
   });
 
   it('removes everything unused for eviction, however young', async () => {

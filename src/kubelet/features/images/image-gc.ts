@@ -1,3 +1,5 @@
+import { formatDurationMs } from '../../../api/duration.ts';
+import { goAggregate } from '../../../api/go-aggregate.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
@@ -130,8 +132,11 @@ export class ImageGc {
     const ripe = selectRipe(candidates.filter((candidate) => !old.includes(candidate)), policy, nowMs);
     const freed = bytesToFree > 0 ? await this.#remove(ripe, bytesToFree, 'space') : { freedBytes: 0, errors: [] };
     if (old.length > 0 || bytesToFree > 0) await this.#prune(beganMs);
-    const errors = [...aged.errors, ...freed.errors];
-    if (errors.length > 0) throw new KubeletError('Unavailable', `wanted to free ${bytesToFree} bytes, but freed ${freed.freedBytes} bytes space with errors in image deletion: ${errors.join('; ')}`, { op: 'image gc' });
+    const problems = [
+      ...(aged.errors.length === 0 ? [] : [`wanted to free images older than ${formatDurationMs(policy.maxAgeMs)}, encountered errors in image deletion: ${goAggregate(aged.errors)}`]),
+      ...(freed.errors.length === 0 ? [] : [`wanted to free ${bytesToFree} bytes, but freed ${freed.freedBytes} bytes space with errors in image deletion: ${goAggregate(freed.errors)}`]),
+    ];
+    if (problems.length > 0) throw new KubeletError('Unavailable', problems.join('; '), { op: 'image gc' });
     if (freed.freedBytes < bytesToFree) await this.#complain({ mountpoint, usedPercent, usage, freedBytes: freed.freedBytes, inUse });
   }
 
