@@ -146,16 +146,6 @@ describe('namespaces', SIDE_BY_SIDE, () => {
     assert.deepEqual([await marked('apart'), (await marked('together')) !== '0'], ['0', true]);
     assert.match(await agent.inside('together', 'cat /proc/1/cmdline'), /pause/);
   });
-
-  test('users of its own are refused in the words of upstream where the runtime has none', async () => {
-    const { agent, containerd } = ground;
-    const { runtimeHandlers } = await containerd.cri.runtime.status({});
-    if (runtimeHandlers.some((handler) => handler.name === '' && handler.features?.userNamespaces === true)) return;
-    agent.writeManifest('own-users', pod('own-users', { hostUsers: false }));
-    await agent.explained('own-users', 'why', (now) => /can't set `spec\.hostUsers: false`, runtime does not support user namespaces/.test(JSON.stringify(now.blockers)));
-    assert.match(agent.log, /FailedCreatePodSandBox/);
-    await agent.remove('own-users');
-  });
 });
 
 describe('seccompDefault', () => {
