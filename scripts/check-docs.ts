@@ -85,7 +85,7 @@ function headings(text: string): string[] {
 }
 
 /** Rows of the first table under this head, each cell without backticks. */
-export function tableUnder(text: string, firstHead: string): string[][] {
+function tableUnder(text: string, firstHead: string): string[][] {
   const lines = text.split('\n');
   const start = lines.findIndex((line) => line.startsWith(`| ${firstHead} |`));
   if (start === -1) return [];
@@ -142,16 +142,16 @@ export function checkWords(file: string, text: string): Finding[] {
 const worksBlock = /<!-- works:begin -->\n[\s\S]*?<!-- works:end -->/;
 
 /** The README with the table of what works as the parity tables have it. */
-export function withWorks(readme: string): string {
+function withWorks(readme: string): string {
   return readme.replace(worksBlock, () => `<!-- works:begin -->\n${renderWorks()}\n<!-- works:end -->`);
 }
 
-export function documentsOf(root: string): string[] {
+function documentsOf(root: string): string[] {
   return globSync(['*.md', 'docs/**/*.md', 'changes/*.md'], { cwd: root }).sort();
 }
 
 /** The files of a checkout. */
-export function openRepository(root: string): Repository {
+function openRepository(root: string): Repository {
   const names = new Set(globSync(['src/**/*.*', 'scripts/**/*.*', 'test/**/*.*', 'docs/**/*.*', 'changes/*.*', '*.*'], { cwd: root }).map((file) => path.basename(file)));
   const variants = (name: string): string[] => {
     const braces = /\{([^}]*)\}/.exec(name);

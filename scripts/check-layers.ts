@@ -29,7 +29,7 @@ interface Finding {
 }
 
 /** The layer a file below src/ belongs to: [exact name, name in the table]. */
-export function layerOf(file: string): { exact: string; rule: string } | undefined {
+function layerOf(file: string): { exact: string; rule: string } | undefined {
   const parts = file.split('/').slice(1);
   if (parts[0] !== 'kubelet') return parts[0] === undefined ? undefined : { exact: parts[0], rule: parts[0] };
   if (parts[1] === 'features') return { exact: `kubelet/features/${parts[2]}`, rule: 'kubelet/features/*' };
@@ -43,7 +43,7 @@ function importsOf(source: string): string[] {
 
 const isTestCode = (file: string): boolean => file.endsWith('.test.ts') || file.includes('/testing/');
 
-export function checkFile(file: string, source: string): Finding[] {
+function checkFile(file: string, source: string): Finding[] {
   const from = layerOf(file);
   if (from === undefined) return [];
   const rules = allowed[from.rule];

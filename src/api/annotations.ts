@@ -16,9 +16,7 @@ export const annotations = {
   providedNodeIp: 'alpha.kubernetes.io/provided-node-ip',
 } as const;
 
-/** Values of the `config.source` annotation, and of the log fields that name a source. */
-export const podSources = { file: 'file', http: 'http', server: 'server', api: 'api', all: '*' } as const;
-/** `server` is this project's own: manifests handed to the agent over HTTP. */
+/** Values of the `config.source` annotation, and of the log fields that name a source. `server` is this project's own: manifests handed to the agent over HTTP. */
 export type PodSource = 'file' | 'http' | 'server' | 'api';
 
 /** Labels on sandboxes and containers in the runtime (upstream: kuberuntime/labels.go, staging kubelet/types/labels.go). */
@@ -51,17 +49,6 @@ export const nodeLabels = {
   zone: 'topology.kubernetes.io/zone',
   region: 'topology.kubernetes.io/region',
   instanceType: 'node.kubernetes.io/instance-type',
-} as const;
-
-/** Taints that the node or its controllers set. */
-export const taints = {
-  notReady: 'node.kubernetes.io/not-ready',
-  unreachable: 'node.kubernetes.io/unreachable',
-  unschedulable: 'node.kubernetes.io/unschedulable',
-  memoryPressure: 'node.kubernetes.io/memory-pressure',
-  diskPressure: 'node.kubernetes.io/disk-pressure',
-  pidPressure: 'node.kubernetes.io/pid-pressure',
-  networkUnavailable: 'node.kubernetes.io/network-unavailable',
 } as const;
 
 /** Priority values that change how the agent treats a pod (upstream: pkg/apis/scheduling/types.go). */

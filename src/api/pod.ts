@@ -2,7 +2,6 @@ import { annotations, priorities } from './annotations.ts';
 import type { PodSource } from './annotations.ts';
 import type { Container, EphemeralContainer } from './core/container.ts';
 import type { Pod } from './core/pod.ts';
-import type { ContainerStatus, PodCondition } from './core/pod-status.ts';
 
 export type ContainerKind = 'container' | 'init' | 'ephemeral';
 export type AnyContainer = Container | EphemeralContainer;
@@ -45,7 +44,7 @@ export function podKey(pod: Pod): string {
 }
 
 /** Where the pod came from; a pod without the annotation came from the API server. */
-export function podSource(pod: Pod): PodSource {
+function podSource(pod: Pod): PodSource {
   const source = pod.metadata.annotations?.[annotations.configSource];
   return source === 'file' || source === 'http' || source === 'server' ? source : 'api';
 }
@@ -95,19 +94,4 @@ export function isHostNetwork(pod: Pod): boolean {
 /** Succeeded or Failed: no container of it will run again. */
 export function isTerminalPhase(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-}
-
-export function findCondition(pod: Pod, type: string): PodCondition | undefined {
-  return pod.status?.conditions?.find((condition) => condition.type === type);
-}
-
-export function isPodReady(pod: Pod): boolean {
-  return findCondition(pod, 'Ready')?.status === 'True';
-}
-
-/** The status of a container by name, whichever kind it is of. */
-export function findContainerStatus(pod: Pod, name: string): ContainerStatus | undefined {
-  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
-  const byName = (status: ContainerStatus): boolean => status.name === name;
-  return initContainerStatuses.find(byName) ?? containerStatuses.find(byName) ?? ephemeralContainerStatuses.find(byName);
 }

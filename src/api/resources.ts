@@ -99,7 +99,7 @@ function mergeActual(own: Amounts, pod: Pod, actual: Amounts, allocated: Amounts
   raiseTo(own, allocated);
 }
 
-export function isResizeInfeasible(pod: Pod): boolean {
+function isResizeInfeasible(pod: Pod): boolean {
   return pod.status?.conditions?.find((condition) => condition.type === 'PodResizePending')?.reason === 'Infeasible';
 }
 

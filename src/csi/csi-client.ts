@@ -11,7 +11,7 @@ export type NodeApi = ApiOf<NodeDefinition>;
 export type RegistrationApi = ApiOf<RegistrationDefinition>;
 
 /** Upstream: csi_plugin.go, csiTimeout. */
-export const DEFAULT_CALL_TIMEOUT_MS = 2 * 60_000;
+const DEFAULT_CALL_TIMEOUT_MS = 2 * 60_000;
 
 export interface PluginClientOptions {
   socketPath: string;

@@ -60,7 +60,7 @@ export function grpcCodeByName(name: string): number | undefined {
   return code === -1 ? undefined : code;
 }
 
-export function isGrpcStatus(value: unknown): value is GrpcStatus {
+function isGrpcStatus(value: unknown): value is GrpcStatus {
   return typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'number' && 'details' in value && typeof value.details === 'string';
 }
 

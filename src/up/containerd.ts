@@ -27,7 +27,7 @@ export function runningContainerd(instance: Instance): ProcessRecord | undefined
 }
 
 /** Reads the machine: version, capabilities, whether overlay mounts work below the data folder. */
-export async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts> {
+async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts> {
   const cniBinDir = CNI_BIN_DIRS.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))));
   if (cniBinDir === undefined) throw new KubeletError('NotFound', `no CNI plugins (${CNI_PLUGINS.join(', ')}) in ${CNI_BIN_DIRS.join(', ')}; install containernetworking-plugins`);
   return {

@@ -24,7 +24,7 @@ export async function readBusybox(): Promise<Busybox> {
 }
 
 /** An ELF file with no interpreter segment (program header type 3) is loaded by nobody but the kernel. */
-export function isStaticElf(file: Buffer): boolean {
+function isStaticElf(file: Buffer): boolean {
   if (file.length < 64 || file.toString('latin1', 0, 4) !== '\u007fELF' || file[4] !== 2) return false;
   const start = Number(file.readBigUInt64LE(32));
   const size = file.readUInt16LE(54);

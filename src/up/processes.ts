@@ -46,7 +46,7 @@ export function commandLine(record: ProcessRecord): string {
   return readOrEmpty(`/proc/${record.pid}/cmdline`).split('\0').join(' ').trim() || 'gone';
 }
 
-export function bootId(): string {
+function bootId(): string {
   return readOrEmpty('/proc/sys/kernel/random/boot_id').trim();
 }
 

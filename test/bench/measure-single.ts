@@ -42,7 +42,7 @@ export async function measureStartAndDelete(context: BenchContext): Promise<void
 }
 
 /** Takes the manifest away; how long until the agent reports the pod gone, and until the runtime holds nothing of it either. */
-export async function removeAndWait(context: BenchContext, name: string): Promise<{ reportedMs: number; allMs: number }> {
+async function removeAndWait(context: BenchContext, name: string): Promise<{ reportedMs: number; allMs: number }> {
   const { agent } = context;
   const removedMs = agent.withdraw([name]);
   const deleted = await agent.watch.deleted(podName(name));

@@ -44,14 +44,14 @@ export interface Instance {
 
 const noTally = (): ProbeTally => ({ passed: 0, failedInRow: 0, firstFailedMs: 0, firstPassedMs: 0 });
 
-export function behaviourOf(command: readonly string[]): Behaviour {
+function behaviourOf(command: readonly string[]): Behaviour {
   const text = command[1];
   if (command[0] !== 'simulate' || text === undefined) return {};
   return JSON.parse(text) as Behaviour;
 }
 
 /** Whether a probe of that type passes that long after the container's start. */
-export function passes(behaviour: Behaviour, type: ProbeType, sinceStartMs: number, healed: boolean): boolean {
+function passes(behaviour: Behaviour, type: ProbeType, sinceStartMs: number, healed: boolean): boolean {
   switch (type) {
     case 'liveness':
       return healed || behaviour.livenessFailsAfterMs === undefined || sinceStartMs < behaviour.livenessFailsAfterMs;

@@ -16,8 +16,8 @@ export function pick<T>(random: Random, from: readonly T[]): T {
   return chosen;
 }
 
-export const CONFIG_NAMES = ['settings', 'tuning', 'extra'];
-export const SECRET_NAMES = ['token', 'password'];
+const CONFIG_NAMES = ['settings', 'tuning', 'extra'];
+const SECRET_NAMES = ['token', 'password'];
 
 /** All ConfigMaps and Secrets that pods may use, in one manifest; `version` goes into each value. */
 export function objectsManifest(version: number, without: readonly string[] = []): string {

@@ -32,7 +32,7 @@ export class Life {
   }
 }
 
-export function never<T>(): Promise<T> {
+function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
 

@@ -27,7 +27,7 @@ export function defaultVolumeInPlace(volume: Volume): void {
 }
 
 /** Whether any source is named. */
-export function hasSource(volume: Volume): boolean {
+function hasSource(volume: Volume): boolean {
   return Object.entries(volume).some(([key, value]) => key !== 'name' && value !== undefined);
 }
 

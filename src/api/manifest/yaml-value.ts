@@ -167,7 +167,7 @@ function isPlain(node: unknown): boolean {
 }
 
 /** Where a node starts in the text of its document. */
-export function offsetOf(node: unknown): number {
+function offsetOf(node: unknown): number {
   const { range } = (node ?? {}) as { range?: readonly number[] | null };
   return range?.[0] ?? 0;
 }

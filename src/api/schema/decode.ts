@@ -100,8 +100,6 @@ class Decoder {
         return this.#map(schema, input);
       case 'object':
         return this.#object(schema, input);
-      case 'lazy':
-        return this.run(schema.get(), input);
       case 'opaque':
         return input;
     }
@@ -224,7 +222,7 @@ function requiredFields(schema: ObjectSchema): readonly string[] {
 }
 
 /** What Go would leave in a field nobody set. */
-export function emptyValue(schema: Schema): unknown {
+function emptyValue(schema: Schema): unknown {
   switch (schema.kind) {
     case 'string':
       return '';
@@ -241,8 +239,6 @@ export function emptyValue(schema: Schema): unknown {
       return {};
     case 'object':
       return Object.fromEntries(requiredFields(schema).map((key) => [key, emptyValue(schema.fields[key]?.schema ?? { kind: 'opaque' })]));
-    case 'lazy':
-      return emptyValue(schema.get());
     case 'opaque':
       return null;
   }
@@ -266,8 +262,6 @@ function expectation(schema: Schema): string {
       return 'a map of names to values';
     case 'object':
       return `an object (${schema.name})`;
-    case 'lazy':
-      return expectation(schema.get());
     case 'opaque':
       return 'any value';
   }

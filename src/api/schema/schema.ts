@@ -11,8 +11,7 @@ export type Schema =
   | ArraySchema
   | MapSchema
   | ObjectSchema
-  | OpaqueSchema
-  | LazySchema;
+  | OpaqueSchema;
 
 export interface StringSchema {
   readonly kind: 'string';
@@ -54,12 +53,6 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
 export interface OpaqueSchema {
   readonly kind: 'opaque';
 }
-/** A schema looked up late, for types that contain themselves. Its inferred type is given by hand. */
-export interface LazySchema<Value = unknown> {
-  readonly kind: 'lazy';
-  readonly get: () => Schema;
-  readonly type?: Value;
-}
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {
   readonly schema: S;
@@ -92,9 +85,7 @@ export type Infer<S extends Schema> = S extends { readonly kind: 'string'; reado
               ? Record<string, Infer<Value>>
               : S extends ObjectSchema<infer Fields>
                 ? Flat<InferFields<Fields>>
-                : S extends LazySchema<infer Value>
-                  ? Value
-                  : unknown;
+                : unknown;
 
 export const string = { kind: 'string' } as const;
 export const bytes = { kind: 'string', format: 'bytes' } as const;
@@ -111,9 +102,8 @@ export const opaque = { kind: 'opaque' } as const;
 export const oneOf = <const Values extends readonly string[]>(...values: Values) => ({ kind: 'string', values }) as const;
 export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[]): ArraySchema<Item> => ({ kind: 'array', items, mergeKeys });
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
-export const lazy = <Value>(get: () => Schema): LazySchema<Value> => ({ kind: 'lazy', get });
 export const required = <S extends Schema>(schema: S): Field<S, true> => ({ schema, required: true });
-export const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, required: false });
+const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, required: false });
 
 /** An object type. Fields given as bare schemas are optional; wrap the others in `required`. */
 export function object<const Fields extends Readonly<Record<string, Schema | Field>>>(

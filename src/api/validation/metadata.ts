@@ -87,7 +87,7 @@ export function validateLabelSelector(errors: FieldErrors, path: string, selecto
 }
 
 /** Whether the values fit the operator; shared by label selectors and node selectors. */
-export function validateOperator(errors: FieldErrors, path: string, { operator, values = [] }: { readonly operator: string; readonly values?: readonly string[] }): void {
+function validateOperator(errors: FieldErrors, path: string, { operator, values = [] }: { readonly operator: string; readonly values?: readonly string[] }): void {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0) errors.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
   } else if (operator === 'Exists' || operator === 'DoesNotExist') {

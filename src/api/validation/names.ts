@@ -157,7 +157,7 @@ export function checkId(id: number): Complaints {
 const notAnIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 
 /** Leading zeros in IPv4 are tolerated, as upstream does for old fields. */
-export function checkIp(value: string): Complaints {
+function checkIp(value: string): Complaints {
   return isIpv4(value) || isIpv6(value) ? [] : [notAnIp];
 }
 

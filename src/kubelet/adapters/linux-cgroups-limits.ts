@@ -85,6 +85,6 @@ export async function valuesFromV2(read: ReadControl): Promise<CgroupValues> {
 }
 
 /** Upstream: cpuWeightToCPUShares. Loses what the weight lost. */
-export function cpuSharesOfWeight(weight: number): number {
+function cpuSharesOfWeight(weight: number): number {
   return Math.floor(((weight - 1) * 262_142) / 9_999) + 2;
 }

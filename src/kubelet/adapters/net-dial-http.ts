@@ -33,7 +33,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_REDIRECTS = 10;
 
 /** One request on a connection of its own. Rejects with KubeletError; an abort of `signal` rejects with its reason. */
-export function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswer> {
+function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswer> {
   const { url } = request;
   const where = `Get "${url.href}"`;
   return new Promise((resolve, reject) => {

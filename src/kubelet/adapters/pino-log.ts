@@ -44,7 +44,7 @@ function wrap(target: PinoLogger, verbosity: number): Logger {
 const LETTERS: Readonly<Record<string, string>> = { error: 'E', warn: 'W', info: 'I' };
 
 /** `I1121 15:04:05.000000   1234 kubelet] "message" key="value"`, as klog's structured text format. */
-export function klogLine(json: string, pid: number): string {
+function klogLine(json: string, pid: number): string {
   const { level, ts, msg, ...fields } = JSON.parse(json) as LogFields & { level: string; ts: number; msg: string };
   const at = new Date(ts);
   const two = (value: number): string => String(value).padStart(2, '0');

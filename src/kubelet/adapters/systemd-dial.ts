@@ -7,7 +7,7 @@ export interface SystemdSockets {
   privateSocket: string;
 }
 
-export const SYSTEMD_SOCKETS: SystemdSockets = { bus: '/run/dbus/system_bus_socket', privateSocket: '/run/systemd/private' };
+const SYSTEMD_SOCKETS: SystemdSockets = { bus: '/run/dbus/system_bus_socket', privateSocket: '/run/systemd/private' };
 
 const CALL_LIMIT_MS = 10_000;
 const SERVICE = 'org.freedesktop.systemd1';

@@ -12,7 +12,7 @@ import type { World } from './world.ts';
 
 const MICROSECONDS_PER_MS = 1000;
 
-export function containerSettings(config: KubeletConfig, rootDir: string): ContainerSettings {
+function containerSettings(config: KubeletConfig, rootDir: string): ContainerSettings {
   return {
     rootDir,
     podLogsDir: config.containerLogs.podLogsDir,
@@ -28,7 +28,7 @@ export function containerSettings(config: KubeletConfig, rootDir: string): Conta
 }
 
 /** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
-export function nodeFacts(world: World, allocatable: ResourceList, health: RuntimeHealth | undefined): NodeFacts {
+function nodeFacts(world: World, allocatable: ResourceList, health: RuntimeHealth | undefined): NodeFacts {
   const { machine, cgroups } = world;
   return {
     nodeName: machine.nodeName,

@@ -23,7 +23,7 @@ export interface CommandSpec {
   readonly completes?: 'pod' | 'file' | 'shell';
 }
 
-export const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'completion', 'version'] as const;
+const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'completion', 'version'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 const socket: CommandFlag = { name: 'socket', value: 'PATH', default: defaultCliSocket, help: 'Socket of the running agent; also $KUBELET_SOCKET.' };

@@ -3,7 +3,7 @@
 /** The Kubernetes version this agent stands for, where a program asks for the version of a kubelet. */
 export const kubernetesVersion = 'v1.36.0';
 /** The version of this project. */
-export const ownVersion = '0.1.0';
+const ownVersion = '0.1.0';
 
 /** The line of `kubelet --version`. Upstream: component-base/version/verflag. */
 export const versionLine = (version: string = kubernetesVersion): string => `Kubernetes ${version}`;

@@ -3,7 +3,7 @@ import type { HTTPGetAction } from '../../api/core/probe.ts';
 import { KubeletError } from '../../base/errors.ts';
 
 /** The version the agent names itself by to what it probes. */
-export const probeVersion = '1.36';
+const probeVersion = '1.36';
 
 /**
  * A port of a probe or hook as a number: a name is looked up among the container's ports, and taken for a number in quotes when

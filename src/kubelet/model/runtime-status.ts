@@ -80,10 +80,6 @@ export function newestContainer(status: PodRuntimeStatus, name: string): Contain
   return status.containers.find((container) => container.name === name);
 }
 
-export function isAlive(container: ContainerRuntimeStatus): boolean {
-  return container.state === 'running' || container.state === 'created' || container.state === 'unknown';
-}
-
 /** Whether anything of the pod still runs: a container, or a ready sandbox. */
 export function isAnythingRunning(status: PodRuntimeStatus): boolean {
   return status.containers.some((container) => container.state === 'running') || status.sandboxes.some((sandbox) => sandbox.ready);

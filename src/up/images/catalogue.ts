@@ -19,7 +19,7 @@ export interface Busybox {
 }
 
 /** OCI's name for `process.arch`. */
-export function ociArchitecture(nodeArch: string): string {
+function ociArchitecture(nodeArch: string): string {
   return { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' }[nodeArch] ?? nodeArch;
 }
 

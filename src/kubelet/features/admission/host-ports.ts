@@ -10,7 +10,7 @@ interface HostPort {
 const ANY = '0.0.0.0';
 
 /** The ports of the host a pod takes: of its regular containers and its sidecars (upstream: scheduler/util GetHostPorts). */
-export function hostPortsOf(pod: Pod): HostPort[] {
+function hostPortsOf(pod: Pod): HostPort[] {
   const containers = [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers];
   return containers.flatMap(({ ports = [] }) =>
     ports.flatMap(({ hostPort = 0, hostIP, protocol }) => (hostPort > 0 ? [{ ip: hostIP === undefined || hostIP === '' ? ANY : hostIP, protocol: protocol ?? 'TCP', port: hostPort }] : [])),

@@ -87,7 +87,7 @@ function exceeds(requests: ResourceList, most: ResourceList, name: string): bool
 }
 
 /** Whether the pod as a whole asks for more CPU or memory than it has. */
-export function asksForMore(desired: Pod, allocated: Pod): boolean {
+function asksForMore(desired: Pod, allocated: Pod): boolean {
   const [now, before] = [podRequests(desired), podRequests(allocated)];
   return (['cpu', 'memory'] as const).some((name) => compareQuantities(now[name] ?? '0', before[name] ?? '0') > 0);
 }

@@ -9,7 +9,7 @@ import type { ContainerRuntime, Listed, ListedSandbox } from '../../ports/runtim
 import { selectContainers, selectSandboxes, type GcPolicy, type GcState, type PodFate } from './gc-select.ts';
 
 /** Upstream: ContainerGCPeriod. */
-export const CONTAINER_GC_PERIOD_MS = 60_000;
+const CONTAINER_GC_PERIOD_MS = 60_000;
 /** Removals at the same time: enough to be quick after a node full of jobs, not so many that a pod waiting to start feels it. */
 const PARALLEL_REMOVALS = 4;
 /** What is unknown is stopped before it is removed, with the least grace upstream gives. */

@@ -15,11 +15,6 @@ export function podLogDirectory(podLogsDir: string, { namespace, name, uid }: Po
   return `${podLogsDir}/${namespace}_${name}_${uid}`;
 }
 
-/** `<pod's directory>/CONTAINER/ATTEMPT.log`. */
-export function containerLogPath(podLogsDir: string, pod: PodNames, container: { name: string; attempt: number }): string {
-  return `${podLogDirectory(podLogsDir, pod)}/${container.name}/${container.attempt}${SUFFIX}`;
-}
-
 /** The uid at the end of a pod's log directory name; undefined for what is no pod's, such as lost+found. */
 export function podUidOfLogDirectory(directoryName: string): string | undefined {
   return /^[^_]+_[^_]+_([^_]+)$/.exec(directoryName)?.[1];

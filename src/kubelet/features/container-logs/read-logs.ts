@@ -52,7 +52,7 @@ const FORCED_LOOK_MS = 1000;
 const SETTLE_MS = 250;
 
 /** The container whose log is meant. Throws NotFound for one that does not exist, Invalid for one that has written nothing yet. */
-export function selectLogContainer(target: LogTarget, previous: boolean): ContainerRuntimeStatus {
+function selectLogContainer(target: LogTarget, previous: boolean): ContainerRuntimeStatus {
   const { container, pod, runtime } = target;
   const all = (runtime?.containers ?? []).filter(({ name }) => name === container).sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
   const started = all.filter(({ state, startedAtMs }) => state !== 'created' || startedAtMs > 0);

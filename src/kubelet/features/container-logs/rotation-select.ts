@@ -17,7 +17,7 @@ export interface RotationPlan {
 }
 
 /** `YYYYMMDD-HHMMSS` in UTC. */
-export function rotationStamp(nowMs: number): string {
+function rotationStamp(nowMs: number): string {
   const iso = new Date(nowMs).toISOString();
   return `${iso.slice(0, 10).replaceAll('-', '')}-${iso.slice(11, 19).replaceAll(':', '')}`;
 }

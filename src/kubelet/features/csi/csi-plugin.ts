@@ -66,7 +66,7 @@ export class CsiPlugin implements VolumePlugin {
 }
 
 /** undefined when the driver says nothing. */
-export function usageOf(usage: readonly CsiUsage[]): VolumeUsage | undefined {
+function usageOf(usage: readonly CsiUsage[]): VolumeUsage | undefined {
   const bytes = usage.findLast(({ unit }) => unit === 'BYTES');
   const inodes = usage.findLast(({ unit }) => unit === 'INODES');
   if (bytes === undefined && inodes === undefined) return undefined;

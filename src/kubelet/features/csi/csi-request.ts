@@ -74,7 +74,7 @@ function secretAt(reference: { name?: string; namespace?: string } | undefined):
 }
 
 /** A driver that cannot tell one writer from several is told the weaker mode (upstream: csi_client.go). */
-export function toAccessMode(mode: PersistentVolumeAccessMode, singleNodeMultiWriter: boolean): CsiAccessMode {
+function toAccessMode(mode: PersistentVolumeAccessMode, singleNodeMultiWriter: boolean): CsiAccessMode {
   switch (mode) {
     case 'ReadWriteOnce':
       return singleNodeMultiWriter ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER';

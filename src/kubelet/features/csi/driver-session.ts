@@ -3,10 +3,10 @@ import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
 import type { CsiAnswer, CsiExpandRequest, CsiFailureCode, CsiNode, CsiNodeCapability, CsiPublishRequest, CsiStageRequest, CsiStats } from '../../ports/csi-drivers.ts';
 
 /** Upstream: csi_plugin.go, csiTimeout. For all calls of one operation together. */
-export const OPERATION_LIMIT_MS = 2 * 60_000;
+const OPERATION_LIMIT_MS = 2 * 60_000;
 
 /** A driver said no, or nothing. The message is what a gRPC client prints. */
-export class CsiCallError extends KubeletError {
+class CsiCallError extends KubeletError {
   readonly code: CsiFailureCode;
 
   constructor(op: string, code: CsiFailureCode, message: string) {

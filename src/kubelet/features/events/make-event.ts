@@ -2,7 +2,7 @@ import type { Event } from '../../../api/core/event.ts';
 import type { ObjectReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 
-export const EVENT_COMPONENT = 'kubelet';
+const EVENT_COMPONENT = 'kubelet';
 const NANOS_PER_MS = 1_000_000;
 
 export interface Said {

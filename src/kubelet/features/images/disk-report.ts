@@ -34,7 +34,7 @@ export function describeDiskUse(facts: DiskFacts): string {
   );
 }
 
-export function formatSize(bytes: number): string {
+function formatSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let size = bytes;
   let unit = 0;

@@ -15,7 +15,7 @@ import type { DiskUsage, NodeEvents } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
 
 /** Upstream: ImageGCPeriod. */
-export const IMAGE_GC_PERIOD_MS = 5 * 60_000;
+const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
 export interface ImageGcParts {
   images: Pick<ImageRuntime, 'listImages' | 'removeImage' | 'imageFsInfo'>;

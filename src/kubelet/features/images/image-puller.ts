@@ -168,7 +168,7 @@ function registryAuth({ username, password }: TrackedAuth): RegistryAuth {
 }
 
 /** What a registry or a runtime echoes back must not reach events and statuses. */
-export function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): string {
+function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): string {
   let clean = text;
   for (const { username, password } of credentials) {
     if (password.length < 4) continue;

@@ -2,7 +2,7 @@ import { nextBackoff, type BackoffCurve, type BackoffEntry } from '../../../base
 import type { Clock } from '../../../base/clock.ts';
 
 /** Upstream: kubelet.go imageBackOffPeriod and MaxImageBackOff. */
-export const PULL_BACKOFF: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
+const PULL_BACKOFF: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
 const RESET_AFTER_MS = 2 * PULL_BACKOFF.maxMs;
 
 /** Waits between failed pulls, per pod and image. What nobody asked about for twice the longest wait is forgotten. */

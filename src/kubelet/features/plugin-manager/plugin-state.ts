@@ -2,7 +2,7 @@ import type { BackoffCurve } from '../../../base/backoff.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 
 /** Upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s. */
-export const REGISTRATION_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
+const REGISTRATION_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 /**
  *              begin                  succeeded

@@ -242,8 +242,3 @@ function startStep(status: PodRuntimeStatus, container: AnyContainer, role: Cont
 function killPodStep(pod: Pod, reason: StepOf<'killPod'>['reason']): Step {
   return { kind: 'killPod', reason, graceMs: deletionGraceSeconds(pod) * 1000 };
 }
-
-/** All containers the pod may have in the runtime by name, so that callers can tell strangers apart. */
-export function knownContainerNames(pod: Pod): Set<string> {
-  return new Set([...restartableContainers(pod), ...(pod.spec.ephemeralContainers ?? [])].map((container) => container.name));
-}

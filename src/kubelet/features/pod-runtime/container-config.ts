@@ -22,7 +22,7 @@ export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targe
 }
 
 /** Relative to the sandbox's log directory. */
-export function containerLogPath(name: string, attempt: number): string {
+function containerLogPath(name: string, attempt: number): string {
   return `${name}/${attempt}.log`;
 }
 

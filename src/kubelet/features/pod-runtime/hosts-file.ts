@@ -8,7 +8,7 @@ const maxHostname = 63;
 const maxFqdn = 64;
 
 /** Short host name and domain of a pod (upstream: kubelet_pods.go GeneratePodHostNameAndDomain). Throws `Invalid`. */
-export function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
+function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
   const { hostname, subdomain: sub, hostnameOverride } = pod.spec;
   if (hostnameOverride !== undefined) {
     demand(checkDnsSubdomain(hostnameOverride), `pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`);

@@ -42,7 +42,7 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
 }
 
 /** A pod that only the runtime remembers, for events and hooks. */
-export function podOfRecords(status: PodRuntimeStatus): Pod {
+function podOfRecords(status: PodRuntimeStatus): Pod {
   const { uid, name, namespace } = status;
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };
 }

@@ -28,14 +28,14 @@ export interface CrashEntry {
 }
 
 /** What is left to wait of the back-off after a run that ended at `finishedAtMs`; undefined when it may start now. */
-export function computeCrashWait(entry: CrashEntry | undefined, finishedAtMs: number, nowMs: number, config: CrashBackoffConfig): { waitMs: number; delayMs: number } | undefined {
+function computeCrashWait(entry: CrashEntry | undefined, finishedAtMs: number, nowMs: number, config: CrashBackoffConfig): { waitMs: number; delayMs: number } | undefined {
   if (entry === undefined || isExpired(entry, finishedAtMs, config)) return undefined;
   const waitMs = finishedAtMs + entry.delayMs - nowMs;
   return waitMs <= 0 ? undefined : { waitMs, delayMs: entry.delayMs };
 }
 
 /** The entry after starting again at `nowMs` a container whose last run ended at `finishedAtMs` (upstream: flowcontrol.Backoff Next). */
-export function computeNextCrash(entry: CrashEntry | undefined, finishedAtMs: number, nowMs: number, config: CrashBackoffConfig): CrashEntry {
+function computeNextCrash(entry: CrashEntry | undefined, finishedAtMs: number, nowMs: number, config: CrashBackoffConfig): CrashEntry {
   if (entry === undefined || isExpired(entry, finishedAtMs, config)) return { delayMs: config.initialMs, startedAtMs: nowMs };
   return { delayMs: Math.min(config.maxMs, entry.delayMs * 2), startedAtMs: nowMs };
 }

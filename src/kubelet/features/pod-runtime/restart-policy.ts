@@ -7,7 +7,7 @@ import { newestContainer } from '../../model/runtime-status.ts';
 import type { ContainerRole } from './steps.ts';
 
 /** The first rule whose exit codes match (upstream: pkg/api/v1/pod/util.go FindMatchingContainerRestartRule). */
-export function matchingRestartRule(container: AnyContainer, exitCode: number): ContainerRestartRule | undefined {
+function matchingRestartRule(container: AnyContainer, exitCode: number): ContainerRestartRule | undefined {
   return (container.restartPolicyRules ?? []).find((rule) => {
     const listed = rule.exitCodes?.values?.includes(exitCode) ?? false;
     if (rule.exitCodes?.operator === 'In') return listed;

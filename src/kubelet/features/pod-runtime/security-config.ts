@@ -26,7 +26,7 @@ export interface SecurityFacts {
 }
 
 /** The container's own settings over the pod's, field by field (upstream: pkg/securitycontext DetermineEffectiveSecurityContext). */
-export function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
+function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   return { ...givenOnly({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }), ...givenOnly(container.securityContext ?? {}) };
 }
@@ -143,12 +143,12 @@ function apparmorProfile(pod: Pod, container: AnyContainer): SecurityProfile | u
   return { type: 'Localhost', localhostRef: name };
 }
 
-export function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOptions | undefined {
+function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOptions | undefined {
   return options === undefined ? undefined : { user: options.user ?? '', role: options.role ?? '', type: options.type ?? '', level: options.level ?? '' };
 }
 
 /** Which namespaces the pod shares with whom (upstream: kuberuntime/util NamespacesForPod). Throws `Invalid` when user namespaces are asked for and not given. */
-export function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): NamespaceOptions {
+function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): NamespaceOptions {
   const { hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec;
   if (hostUsers === false && placement.userns?.mode !== 'pod') throw new KubeletError('Invalid', "can't set `spec.hostUsers: false`, runtime does not support user namespaces");
   return {

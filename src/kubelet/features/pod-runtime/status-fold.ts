@@ -20,7 +20,7 @@ export function withSandbox(status: PodRuntimeStatus, sandbox: SandboxRuntimeSta
  * Newest first by attempt, which never goes back, rather than by time of creation: a create that was given up on may take effect late,
  * after its successor runs. A run that is alive comes before all others of its name, so that nobody starts a second.
  */
-export function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus[] {
+function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus[] {
   const running = (container: ContainerRuntimeStatus): number => (container.state === 'running' ? 1 : 0);
   return [...containers].sort((left, right) => running(right) - running(left) || right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
 }

@@ -95,7 +95,7 @@ function seconds(ms: number): string {
 }
 
 /** Enough of a runtime id for a person to find it. */
-export function shortId(id: ContainerId | SandboxId): string {
+function shortId(id: ContainerId | SandboxId): string {
   return id.slice(0, 12);
 }
 

@@ -16,7 +16,7 @@ export interface SubPathRequest {
 }
 
 /** Upstream's layout (subpath_linux.go); what is mounted here goes with the pod's folder. */
-export function subPathTarget({ podDir, volume, container, index }: Pick<SubPathRequest, 'podDir' | 'volume' | 'container' | 'index'>): string {
+function subPathTarget({ podDir, volume, container, index }: Pick<SubPathRequest, 'podDir' | 'volume' | 'container' | 'index'>): string {
   return `${podDir}/volume-subpaths/${volume}/${container}/${index}`;
 }
 

@@ -16,7 +16,7 @@ export interface FoundVolume extends VolumeOnDisk {
 const PLACES: Readonly<Record<VolumeOnDisk['mode'], string>> = { Filesystem: 'volumes', Block: 'volumeDevices' };
 
 /** Throws Invalid for a name that would lead out of its folder. */
-export function safeName(value: string, what: string): string {
+function safeName(value: string, what: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0')) {
     throw new KubeletError('Invalid', `${what} ${JSON.stringify(value)} cannot be used as a file name`, { op: 'name folder' });
   }

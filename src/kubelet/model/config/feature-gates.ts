@@ -11,7 +11,7 @@ export interface GateSpec {
 }
 
 /** Every gate by name. */
-export const knownGates: ReadonlyMap<string, GateSpec> = new Map(
+const knownGates: ReadonlyMap<string, GateSpec> = new Map(
   gateGroups.flatMap(({ stage, enabled, locked, names }) => names.trim().split(/\s+/).map((name) => [name, { name, stage, enabled, locked }] as const)),
 );
 

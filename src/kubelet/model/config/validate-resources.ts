@@ -6,7 +6,7 @@ import { quoted } from './validate-context.ts';
 import type { ValidationContext } from './validate-context.ts';
 
 /** The signals a threshold may name. */
-export const evictionSignals = [
+const evictionSignals = [
   'memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree',
   'containerfs.available', 'containerfs.inodesFree', 'allocatableMemory.available', 'pid.available',
 ] as const;

@@ -24,9 +24,6 @@ function visit(schema: Schema, path: string, byName: Map<string, { schema: Objec
     case 'map':
       visit(schema.values, `${path}[key]`, byName);
       return;
-    case 'lazy':
-      visit(schema.get(), path, byName);
-      return;
     case 'object': {
       const known = byName.get(schema.name);
       if (known !== undefined) {

@@ -6,38 +6,13 @@ export interface WalkOptions {
   readonly descendArrays: boolean;
 }
 
-/** Paths of all fields that have no fields of their own. A schema that contains itself is followed once. */
+/** Paths of all fields that have no fields of their own. */
 export function leafPaths(schema: Schema, options: WalkOptions): string[] {
-  const found: string[] = [];
-  walk({ schema, path: '', open: new Set() }, options, found);
-  return found;
+  return walk(schema, '', options);
 }
 
-interface Place {
-  readonly schema: Schema;
-  readonly path: string;
-  readonly open: ReadonlySet<Schema>;
-}
-
-function walk({ schema, path, open }: Place, options: WalkOptions, found: string[]): void {
-  if (open.has(schema)) {
-    found.push(path);
-    return;
-  }
-  switch (schema.kind) {
-    case 'object': {
-      const inner = new Set([...open, schema]);
-      for (const [name, field] of Object.entries(schema.fields)) walk({ schema: field.schema, path: path === '' ? name : `${path}.${name}`, open: inner }, options, found);
-      return;
-    }
-    case 'array':
-      if (options.descendArrays) walk({ schema: schema.items, path: `${path}[]`, open }, options, found);
-      else found.push(path);
-      return;
-    case 'lazy':
-      walk({ schema: schema.get(), path, open: new Set([...open, schema]) }, options, found);
-      return;
-    default:
-      found.push(path);
-  }
+function walk(schema: Schema, path: string, options: WalkOptions): string[] {
+  if (schema.kind === 'object') return Object.entries(schema.fields).flatMap(([name, field]) => walk(field.schema, path === '' ? name : `${path}.${name}`, options));
+  if (schema.kind === 'array' && options.descendArrays) return walk(schema.items, `${path}[]`, options);
+  return [path];
 }

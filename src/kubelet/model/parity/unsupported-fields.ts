@@ -34,8 +34,7 @@ export function unsupportedFields(pod: Pod): UnsupportedField[] {
 function inspect(schema: Schema, value: unknown, path: readonly PathStep[], found: UnsupportedField[]): void {
   if (schema.kind === 'array' && Array.isArray(value)) {
     for (const [index, item] of value.entries()) inspect(schema.items, item, [...path, index], found);
-  } else if (schema.kind === 'lazy') inspect(schema.get(), value, path, found);
-  else if (schema.kind === 'object' && isObject(value)) inspectObject({ schema, value, path }, found);
+  } else if (schema.kind === 'object' && isObject(value)) inspectObject({ schema, value, path }, found);
 }
 
 interface ObjectAt {

@@ -17,7 +17,7 @@ import { CsiPaths } from '../csi-names.ts';
 import { CsiPlugin } from '../csi-plugin.ts';
 import { DriverRegistry } from '../driver-registry.ts';
 
-export const ROOT = '/root';
+const ROOT = '/root';
 export const DRIVER = 'd.example';
 
 export function testPod(uid: string, more: Partial<Pod['spec']> = {}): Pod {

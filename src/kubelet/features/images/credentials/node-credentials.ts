@@ -14,7 +14,7 @@ export interface NodeCredentialPlaces {
 }
 
 /** Where upstream looks, in its order: every config.json before any .dockercfg (credentialprovider/config.go). */
-export function nodeCredentialPaths({ rootDir, workingDir, homeDir }: NodeCredentialPlaces): readonly { path: string; legacy: boolean }[] {
+function nodeCredentialPaths({ rootDir, workingDir, homeDir }: NodeCredentialPlaces): readonly { path: string; legacy: boolean }[] {
   const home = homeDir === '/' ? '' : homeDir;
   const modern = [rootDir, workingDir, `${home}/.docker`, '/.docker'].map((folder) => ({ path: `${folder === '/' ? '' : folder}/config.json`, legacy: false }));
   const legacy = [rootDir, workingDir, homeDir, '/'].map((folder) => ({ path: `${folder === '/' ? '' : folder}/.dockercfg`, legacy: true }));

@@ -11,7 +11,7 @@ const JSON_TYPE = { type: 'kubernetes.io/dockerconfigjson', key: '.dockerconfigj
 const LEGACY_TYPE = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as const;
 
 /** The credentials in a Secret; undefined when it is not of a kind that holds any. */
-export function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
+function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
   for (const { type, key } of [JSON_TYPE, LEGACY_TYPE]) {
     const data = secret.data?.[key];
     if (secret.type === type && data !== undefined && data !== '') return parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'), type === LEGACY_TYPE.type);

@@ -7,7 +7,7 @@ import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } f
 import { containerHash } from '../container-hash.ts';
 import type { PlanFacts } from '../plan-facts.ts';
 
-export const testUid = 'uid-1';
+const testUid = 'uid-1';
 
 export function aContainer(name: string, fields: Partial<Container> = {}): Container {
   return { name, image: `${name}:1`, imagePullPolicy: 'IfNotPresent', terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File', ...fields };
