@@ -20,7 +20,8 @@ function harness(extra: Partial<HousekeepingParts> = {}) {
   const pods: PodRuntimeStatus[] = [];
   const housekeeping = new Housekeeping({
     workers: {
-      stateOf: (uid) => (known.has(uid) ? { phase: 'syncing', pod: {} as never } : undefined),
+      stateOf: (uid) => (known.has(uid) ? (uid.startsWith('over') ? { phase: 'finished', pod: {} as never, termination: {} as never } : { phase: 'syncing', pod: {} as never }) : undefined),
+      endAgain: (uid) => calls.push(`end ${uid} again`),
       killOrphan: (pod, graceMs) => {
         calls.push(`kill ${pod.uid} ${graceMs}`);
         known.add(pod.uid);
@@ -44,6 +45,17 @@ describe('housekeeping', () => {
     housekeeping.request();
     await clock.settle();
     assert.deepEqual(calls, ['kill stray 1000', 'collect dead']);
+  });
+
+  it('ends a pod that is over again when something of it runs after all', async () => {
+    const { housekeeping, clock, calls, known, pods } = harness();
+    for (const [uid, ready] of [['over-late', true], ['over', false]] as const) {
+      known.add(podUid(uid));
+      pods.push(runtimePod(uid, ready));
+    }
+    housekeeping.request();
+    await clock.settle();
+    assert.deepEqual(calls, ['end over-late again']);
   });
 
   it('does nothing before every source has spoken', async () => {

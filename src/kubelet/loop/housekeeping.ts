@@ -10,7 +10,7 @@ import { ORPHAN_GRACE_MS } from './pod-handlers.ts';
 export type KnownPods = Pick<ReadonlySet<PodUid>, 'has'>;
 
 export interface HousekeepingParts {
-  workers: Pick<PodWorkers, 'stateOf' | 'killOrphan'>;
+  workers: Pick<PodWorkers, 'stateOf' | 'killOrphan' | 'endAgain'>;
   /** Nothing is cleaned up before every source has said which pods it wants. */
   sourcesReady: () => boolean;
   runtimePods: () => Iterable<PodRuntimeStatus>;
@@ -22,8 +22,8 @@ export interface HousekeepingParts {
 }
 
 /**
- * Brings what is left on the node in line with the pods that are wanted (upstream: kubelet_pods.go HandlePodCleanups): stops orphans,
- * clears what dead pods left behind, and lets each feature drop what it holds of pods nobody knows. Safe to run at any time, any often.
+ * Brings what is left on the node in line with the pods that are wanted (upstream: kubelet_pods.go HandlePodCleanups): stops orphans
+ * and what came late of pods that are over, clears what dead pods left behind, and lets each feature drop what it holds of pods nobody knows. Safe to run at any time, any often.
  * 1. Nothing is cleaned before every source has said which pods it wants.
  * 2. No cleaner runs twice at once; one that fails or hangs holds up itself only.
  */
@@ -46,11 +46,18 @@ export class Housekeeping {
     if (!sourcesReady()) return;
     const known: KnownPods = { has: (uid) => workers.stateOf(uid) !== undefined };
     for (const pod of [...runtimePods()]) {
-      if (known.has(pod.uid)) continue;
+      const state = workers.stateOf(pod.uid);
+      if (state?.phase === 'finished' && isAnythingRunning(pod)) this.#endAgain(pod);
+      if (state !== undefined) continue;
       if (isAnythingRunning(pod)) this.#killOrphan(pod);
       else this.#lanes.submit(`dead pod ${pod.uid}`, () => collect(pod.uid));
     }
     for (const [name, clean] of Object.entries(cleaners)) this.#lanes.submit(name, () => clean(known));
+  }
+
+  #endAgain(pod: PodRuntimeStatus): void {
+    this.#parts.log.warn('something of a pod that is over runs, by a call that took effect late; stopping it', { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid });
+    this.#parts.workers.endAgain(pod.uid);
   }
 
   #killOrphan(pod: PodRuntimeStatus): void {

@@ -94,7 +94,8 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
       for (const uid of uids) workers.sync(uid);
     },
     lifecycleEvent(event: PodLifecycleEvent): void {
-      if (workers.stateOf(event.podUid) === undefined) return parts.requestCleanup();
+      const phase = workers.stateOf(event.podUid)?.phase;
+      if (phase === undefined || phase === 'finished') return parts.requestCleanup();
       if (event.kind !== 'ContainerRemoved') workers.sync(event.podUid);
     },
     probeUpdate(update: { podUid: PodUid; type: ProbeType; verdict: ProbeVerdict }): void {

@@ -103,6 +103,11 @@ export class PodWorkers {
     this.#apply(runtime.uid, { kind: 'orphan', runtime, graceMs });
   }
 
+  /** Something of a pod that is over runs after all: it is ended once more. Does nothing for any other pod. */
+  endAgain(uid: PodUid): void {
+    if (this.#workers.get(uid)?.state.phase === 'finished') this.#apply(uid, { kind: 'cameLate' });
+  }
+
   /** Something about the pod may have changed: run a pass as soon as its lane is free. */
   sync(uid: PodUid): void {
     const worker = this.#workers.get(uid);

@@ -66,6 +66,13 @@ describe('worker state', () => {
     assert.equal(removed?.phase === 'terminated' && removed.termination.gone, true);
   });
 
+  it('ends once more when something of it came late, and is as it was after that', () => {
+    const walk: WorkerEvent[] = [seen(), { kind: 'phaseTerminal' }, { kind: 'stopped' }, { kind: 'cleaned', all: false }];
+    assert.equal(after(...walk, { kind: 'cameLate' })?.phase, 'terminating');
+    assert.deepEqual(after(...walk, { kind: 'cameLate' }, { kind: 'stopped' }, { kind: 'cleaned', all: false }), after(...walk));
+    for (const at of [1, 2, 3]) assert.deepEqual(after(...walk.slice(0, at), { kind: 'cameLate' }), after(...walk.slice(0, at)));
+  });
+
   it('is cleaned once more when it was removed while it was cleaned for keeping', () => {
     const walk: WorkerEvent[] = [seen(), { kind: 'phaseTerminal' }, { kind: 'stopped' }, { kind: 'kill', cause: 'removed' }];
     assert.equal(after(...walk, { kind: 'cleaned', all: false })?.phase, 'terminated');

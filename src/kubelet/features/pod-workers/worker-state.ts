@@ -8,7 +8,7 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
  *   (none) ──update──► queued ──name free──► syncing ──kill / deletion / terminal phase──► terminating ──all stopped──► terminated ──cleaned──► finished
  *     └───────────────orphan (only the runtime knows it)──────────────────────────────────────▲                       ▲                      │
  *                                                                                                                     └──removed / wanted again──┘
- * A pod never runs again. One that is wanted again under the same uid (`revive`) starts anew once nothing of the earlier one is left,
+ * A pod never runs again. Where something of a finished one came late, by a call that had been given up, it is ended once more. One that is wanted again under the same uid (`revive`) starts anew once nothing of the earlier one is left,
  * its dead containers included: they would pass for those of the new one. That is why a finished pod is cleaned once more before it is forgotten.
  */
 export type WorkerState =
@@ -39,6 +39,8 @@ export type WorkerEvent =
   | { kind: 'nameFree' }
   | { kind: 'phaseTerminal' }
   | { kind: 'stopped' }
+  /** Something of it runs though it is over: a call that had been given up took effect late. */
+  | { kind: 'cameLate' }
   /** `all`: nothing is left in the runtime either. */
   | { kind: 'cleaned'; all: boolean };
 
@@ -105,6 +107,7 @@ function fromSyncing(state: WorkerState & { phase: 'queued' | 'syncing' }, event
       };
     case 'orphan':
     case 'stopped':
+    case 'cameLate':
     case 'cleaned':
       return state;
     default:
@@ -126,6 +129,7 @@ function fromTerminating(state: WorkerState & { phase: 'terminating' }, event: W
     case 'orphan':
     case 'nameFree':
     case 'phaseTerminal':
+    case 'cameLate':
     case 'cleaned':
       return state;
     default:
@@ -145,6 +149,7 @@ function fromTerminated(state: WorkerState & { phase: 'terminated' }, event: Wor
 
 function fromFinished(state: WorkerState & { phase: 'finished' }, event: WorkerEvent): WorkerState | undefined {
   const { pod } = state;
+  if (pod !== undefined && event.kind === 'cameLate') return { phase: 'terminating', subject: { kind: 'pod', pod }, termination: state.termination };
   if (pod === undefined || (event.kind !== 'update' && event.kind !== 'kill')) return state;
   const after = event.kind === 'update' ? whileEnding(state, event) : { ...state, termination: strongerTermination(state.termination, event) };
   return leavesNothing(after) ? { ...after, phase: 'terminated', pod } : after;
