@@ -34,6 +34,7 @@ export interface Decoded<Value> {
 /**
  * Checks a JSON value against a schema and copies what is right. Never throws, whatever it is given.
  * Null counts as absent, absent required fields get their empty value, quantities become canonical (upstream: apimachinery serializer/json).
+ * The type of the value follows from the schema; by way of `unknown`, because the compiler would unfold every schema there is to compare the two.
  */
 export const decode = decodeAny as unknown as <S extends Schema>(schema: S, input: unknown, options?: DecodeOptions) => Decoded<Infer<S>>;
 

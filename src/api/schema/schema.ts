@@ -112,5 +112,6 @@ export function object<const Fields extends Readonly<Record<string, Schema | Fie
 ): ObjectSchema<{ readonly [Key in keyof Fields]: Fields[Key] extends Field ? Fields[Key] : Fields[Key] extends Schema ? Field<Fields[Key], false> : never }> {
   const normalised: Record<string, Field> = {};
   for (const [key, value] of Object.entries(fields)) normalised[key] = 'schema' in value ? value : optional(value);
+  // Filled key by key from `fields`, which the compiler cannot follow.
   return { kind: 'object', name, fields: normalised as never };
 }

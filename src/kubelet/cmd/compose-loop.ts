@@ -8,7 +8,7 @@ import { PodConfig } from '../features/pod-config/pod-config.ts';
 import { RuntimeClassAdmission } from '../features/pod-config/runtime-class-admission.ts';
 import { restartsAfterExit, shouldBeStarted, shouldRestartAllContainers } from '../features/pod-runtime/restart-policy.ts';
 import { isGivenUp } from '../features/pod-runtime/compute-pod-actions.ts';
-import { computeSandboxDecision } from '../features/pod-runtime/sandbox-changed.ts';
+import { needsNewSandbox } from '../features/pod-runtime/sandbox-changed.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { UserNamespaces } from '../features/user-namespaces/user-namespaces.ts';
 import { PodWorkers } from '../features/pod-workers/pod-workers.ts';
@@ -47,7 +47,7 @@ const restartRules: RestartRules = {
   shouldBeStarted,
   restartsAfterExit,
   shouldRestartAllContainers,
-  needsNewSandbox: (pod, status) => computeSandboxDecision(pod, status).kind === 'create',
+  needsNewSandbox,
   isGivenUp,
 };
 

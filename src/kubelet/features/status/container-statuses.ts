@@ -49,7 +49,7 @@ export function containerStatuses(facts: ContainerStatusFacts, containers: reado
  */
 function recordsOf(facts: ContainerStatusFacts, container: AnyContainer, kind: 'init' | 'regular' | 'ephemeral'): ContainerRuntimeStatus[] {
   const records = facts.runtime.containers.filter((record) => record.name === container.name);
-  if (kind !== 'init' || isRestartableInit(container as never) || records[0]?.state !== 'created' || !runsRegular(facts)) return records;
+  if (kind !== 'init' || isRestartableInit(container) || records[0]?.state !== 'created' || !runsRegular(facts)) return records;
   return records.filter((record) => record.state !== 'created');
 }
 
@@ -181,7 +181,7 @@ function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyCo
   if (kind === 'init') {
     // A sidecar too: while it waits to be started again it shows that it ended well.
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
-    if (newest === undefined && !isRestartableInit(container as never) && status.state?.waiting !== undefined && hasRegularContainer(facts) && !facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime)) {
+    if (newest === undefined && !isRestartableInit(container) && status.state?.waiting !== undefined && hasRegularContainer(facts) && !facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime)) {
       return { ...status, state: { terminated: doneUnseen() } };
     }
   }

@@ -113,7 +113,7 @@ function judge(facts: PodStatusFacts, status: ContainerStatus, containers: reado
   const running = status.state?.running !== undefined;
   const id = containerId(status.containerID?.replace(/^[^:]*:\/\//, '') ?? '');
   const started = running && passed(facts, 'startup', id, container.startupProbe !== undefined);
-  if (isInit && !isRestartableInit(container as never)) return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
+  if (isInit && !isRestartableInit(container)) return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
   return { ...status, started, ready: started && passed(facts, 'readiness', id, container.readinessProbe !== undefined) };
 }
 
