@@ -151,7 +151,7 @@ function composeExplain({ records, knowledge, world, actors }: LoopContext, { wo
 }
 
 function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
-  const { world, records, knowledge, actors, links } = context;
+  const { settings, world, records, knowledge, actors, links } = context;
   const { admission, status, explain, containerGc, userNamespaces, tellGone } = loop;
   return new KubeletPodSyncer({
     runtime: actors.podRuntime,
@@ -171,6 +171,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     networkError: () => actors.monitor.networkError(),
     collect: (uid) => collectPod(context, containerGc, uid),
     forget: (uid, pod) => {
+    makePodFolder: (uid) => world.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
       actors.podRuntime.forgetPod(uid);
       actors.images.forgetPod(uid);
       records.statuses.forget(uid);

@@ -38,6 +38,7 @@ function harness() {
     failures: [] as readonly Failure[],
     existed: true,
     cgroupError: undefined as Error | undefined,
+    folderError: undefined as Error | undefined,
     isResizing: false,
     granted: undefined as Pod | undefined,
     resizes: [] as string[],
@@ -47,7 +48,7 @@ function harness() {
   const syncer = new KubeletPodSyncer({
     runtime: {
       syncPod: async ({ placement }) => {
-        if (world.cgroupError !== undefined) await placement;
+        if ((world.cgroupError ?? world.folderError) !== undefined) await placement;
         calls.push('sync');
         return { status: world.cached, ...world.outcome } as SyncOutcome;
       },
@@ -66,6 +67,9 @@ function harness() {
     volumes: { ensure: async () => (calls.push('ensure volumes'), new Map()), podEnds: () => undefined, tearDown: async () => void calls.push('tear down') },
     userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
     cgroups: { ensurePodCgroup: async () => (world.cgroupError === undefined ? { cgroupParent: '', existed: world.existed } : Promise.reject(world.cgroupError)), removePodCgroup: async () => void calls.push('remove cgroup') },
+    makePodFolder: async () => {
+      if (world.folderError !== undefined) throw world.folderError;
+    },
     probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
     status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), whileActing: (_uid, act) => act(), deadlineInMs: () => world.deadlineInMs },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
@@ -95,14 +99,17 @@ describe('a pass over a pod', () => {
     assert.deepEqual(calls, []);
   });
 
-  it('tells that a pod cannot have its cgroup, and why nobody knows what runs of it', async () => {
+  it('tells that a pod cannot have its cgroup or its folder, and why nobody knows what runs of it', async () => {
     const { sync, said, world } = harness();
     world.cgroupError = new Error('mkdir /sys/fs/cgroup/kubepods: read-only file system');
     await assert.rejects(sync(), /read-only/);
-    Object.assign(world, { cgroupError: undefined, isSure: false, read: () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded')) });
+    Object.assign(world, { cgroupError: undefined, folderError: new Error('mkdir /var/lib/kubelet/pods/uid-1: no space left on device') });
+    await assert.rejects(sync(), /no space/);
+    Object.assign(world, { folderError: undefined, isSure: false, read: () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded')) });
     await assert.rejects(sync());
     assert.deepEqual(said.map((text) => text.slice(text.indexOf(' ') + 1)), [
       'FailedCreatePodContainer unable to ensure pod container exists: mkdir /sys/fs/cgroup/kubepods: read-only file system',
+      'Failed error making pod data directories: mkdir /var/lib/kubelet/pods/uid-1: no space left on device',
       'FailedSync error determining status: context deadline exceeded',
     ]);
   });

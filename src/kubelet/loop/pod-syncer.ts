@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { errorMessage, isKind, KubeletError, unreachable } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { isHostNetwork, podKey } from '../../api/pod.ts';
-import { podEvents, podReasons, waitingReasons } from '../../api/reasons.ts';
+import { containerEvents, podEvents, podReasons, waitingReasons } from '../../api/reasons.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
@@ -49,6 +49,8 @@ export interface PodSyncerParts {
   volumes: { ensure(pod: Pod, signal: AbortSignal): Promise<PodVolumes>; podEnds(uid: PodUid): void; tearDown(uid: PodUid): Promise<void> };
   cgroups: { ensurePodCgroup(pod: Pod): Promise<{ cgroupParent: string; existed: boolean }>; removePodCgroup(uid: PodUid): Promise<void> };
   userNamespaces: { ensure(pod: Pod): Promise<NamespaceOptions['userns']>; release(uid: PodUid): Promise<void> };
+  /** The folder of the pod's own files on the host. */
+  makePodFolder: (uid: PodUid) => Promise<void>;
   probes: { stopLivenessAndStartup(uid: PodUid): void; removePod(uid: PodUid): void };
   admission: {
     /** Where the pod stands; judges one that was never judged. */
@@ -116,8 +118,10 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** What the pod is given before anything of it is made. */
   async #place(pod: Pod): Promise<PodPlacement> {
-    const { cgroups, userNamespaces } = this.#parts;
-    const [{ cgroupParent, existed }, userns] = await Promise.all([this.#telling(pod, { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' }, cgroups.ensurePodCgroup(pod)), userNamespaces.ensure(pod)]);
+    const { cgroups, userNamespaces, makePodFolder } = this.#parts;
+    const group = this.#telling(pod, { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' }, cgroups.ensurePodCgroup(pod));
+    const folder = this.#telling(pod, { reason: containerEvents.failed, what: 'error making pod data directories' }, makePodFolder(podUid(pod.metadata.uid)));
+    const [{ cgroupParent, existed }, userns] = await Promise.all([group, userNamespaces.ensure(pod), folder]);
     return { cgroupParent, groupExisted: existed, userns };
   }
 
