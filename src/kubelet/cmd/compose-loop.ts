@@ -3,6 +3,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { AdmissionDesk } from '../features/admission/admission-desk.ts';
 import { missingForUpdate } from '../features/admission/predicates.ts';
 import type { ContainerGc } from '../features/container-gc/container-gc.ts';
+import { computeCures } from '../features/explain/compute-cures.ts';
 import { ExplainStore } from '../features/explain/explain-store.ts';
 import { PodConfig } from '../features/pod-config/pod-config.ts';
 import { RuntimeClassAdmission } from '../features/pod-config/runtime-class-admission.ts';
@@ -129,8 +130,14 @@ function composeStatus({ settings, world, records, knowledge, actors }: LoopCont
 /** A pass over a healthy pod takes milliseconds: one that takes longer is waiting for something. */
 const LONG_PASS_MS = 1000;
 
-function composeExplain({ records, knowledge, world, actors }: LoopContext, { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop }): ExplainStore {
+function composeExplain({ settings, records, knowledge, world, actors }: LoopContext, { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop }): ExplainStore {
   const { clock } = world;
+  const cureFacts = {
+    objects: knowledge.objects,
+    manifests: settings.config.sources.staticPodPath,
+    registry: `${settings.rootDir}/plugins_registry`,
+    isDriverThere: (name: string) => actors.csi.drivers.nodeDrivers().some((driver) => driver.name === name),
+  };
   return new ExplainStore({
     board: knowledge.board,
     timeline: records.timeline,
@@ -139,6 +146,7 @@ function composeExplain({ records, knowledge, world, actors }: LoopContext, { wo
       status: (uid) => records.statuses.get(uid),
       probes: (uid) => actors.probes.standing(uid),
       volumes: (uid) => actors.volumes.blockers(uid),
+      cures: (pod) => computeCures(pod, cureFacts),
       worker: (uid) => {
         const { lastError, inMs } = workers().retryOf(uid);
         const nextTryAtMs = inMs === undefined ? undefined : clock.nowMs() + inMs;

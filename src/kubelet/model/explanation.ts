@@ -35,5 +35,7 @@ export interface PodExplanation {
   phase: string;
   settled: boolean;
   blockers: readonly Blocker[];
+  /** What somebody could do about it: objects, keys and drivers that the pod names and that are not there. */
+  cures: readonly string[];
   timeline: readonly TimelineEntry[];
 }

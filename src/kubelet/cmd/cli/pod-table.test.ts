@@ -65,7 +65,7 @@ describe('an explanation', () => {
   it('names step, cause, since when, last error and next try, and the record below', () => {
     const blockers = [{ step: 'start container a', cause: 'ErrImagePull', sinceMs: 1000, lastError: 'no such host\ntry later\n', nextTryAtMs: 66_500 }];
     const timeline = [{ atMs: 31_000, kind: 'event' as const, type: 'Warning' as const, reason: 'Failed', message: 'pull', count: 3 }];
-    const text = explanationText({ uid: 'u' as never, namespace: 'default', name: 'web', phase: 'Pending', settled: false, blockers, timeline }, 61_000, true);
+    const text = explanationText({ uid: 'u' as never, namespace: 'default', name: 'web', phase: 'Pending', settled: false, blockers, cures: ['ConfigMap default/a is not there: put it into /m'], timeline }, 61_000, true);
     assert.equal(text, [
       'default/web: Pending, not settled',
       '  blocked on   start container a',
@@ -73,6 +73,7 @@ describe('an explanation', () => {
       '    since      60s ago',
       '    last error no such host | try later',
       '    next try   in 6s',
+      '  to do        ConfigMap default/a is not there: put it into /m',
       '  timeline',
       '       30s ago  ! Failed: pull (x3)',
       '',

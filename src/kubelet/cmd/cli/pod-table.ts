@@ -91,6 +91,7 @@ export function explanationText(explanation: PodExplanation, nowMs: number, with
     if (blocker.lastError !== undefined) lines.push(`    last error ${oneLine(blocker.lastError)}`);
     if (blocker.nextTryAtMs !== undefined) lines.push(`    next try   ${nextTry(blocker.nextTryAtMs - nowMs)}`);
   }
+  for (const cure of explanation.cures) lines.push(`  to do        ${cure}`);
   if (withTimeline && explanation.timeline.length > 0) {
     lines.push('  timeline');
     for (const entry of explanation.timeline) {

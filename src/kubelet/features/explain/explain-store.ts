@@ -1,5 +1,6 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
+import { isDeleted } from '../../../api/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import type { ActivityBoard } from './activity-board.ts';
@@ -13,6 +14,8 @@ export interface ExplainSources {
   worker(uid: PodUid): Pick<BlockerFacts, 'worker' | 'workerSinceMs' | 'retry' | 'busySinceMs' | 'heldBack'>;
   probes(uid: PodUid): BlockerFacts['probes'];
   volumes(uid: PodUid): BlockerFacts['volumes'];
+  /** What could be done for a pod that waits. */
+  cures(pod: Pod): readonly string[];
 }
 
 /** Remembers what the last pass over each pod could not do, and answers why a pod is not settled. */
@@ -52,6 +55,7 @@ export class ExplainStore {
       phase: status?.phase ?? 'Pending',
       settled: blockers.length === 0,
       blockers,
+      cures: blockers.length === 0 || isDeleted(pod) ? [] : this.#sources.cures(pod),
       timeline: this.#timeline.of(uid),
     };
   }

@@ -150,16 +150,18 @@ describe('explain store', () => {
   it('keeps since when a failure stands while it stays the same', () => {
     const clock = new FakeClock();
     const board = new ActivityBoard(clock);
-    const sources = { pods: () => [pod], status: () => undefined, worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }), probes: () => [], volumes: () => [] };
+    const sources = { pods: () => [pod], status: () => undefined, worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }), probes: () => [], volumes: () => [], cures: () => ['a cure'] };
     const store = new ExplainStore({ sources, board, timeline: new Timeline(clock) });
     store.setOutcome(uid, { failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'a', sinceMs: 10 }], waits: [] });
     store.setOutcome(uid, { failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'b', sinceMs: 99 }], waits: [] });
     const [blocker] = store.explain(pod).blockers;
     assert.deepEqual([blocker?.sinceMs, blocker?.lastError], [10, 'b']);
+    assert.deepEqual(store.explain(pod).cures, ['a cure']);
+    assert.deepEqual(store.explain({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).cures, []);
     const end = board.begin(uid, 'pull image', 'registry is slow');
     assert.equal(store.explain(pod).blockers.length, 2);
     end();
     store.setOutcome(uid, { failures: [], waits: [] });
-    assert.equal(store.explain(pod).settled, true);
+    assert.deepEqual([store.explain(pod).settled, store.explain(pod).cures], [true, []]);
   });
 });

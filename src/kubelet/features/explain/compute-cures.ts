@@ -1,0 +1,152 @@
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Volume } from '../../../api/core/volume.ts';
+import { allContainers } from '../../../api/pod.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import { boundVolumeOf } from '../../../api/volume-binding.ts';
+import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
+
+/** The objects of a node without an API server, as they lie in its manifests. */
+export interface CureObjects {
+  get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined;
+  list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][];
+}
+
+export interface CureFacts {
+  objects: CureObjects;
+  /** Where manifests are read from, as a person would name it; '' when there is no such folder. */
+  manifests: string;
+  /** Where CSI drivers register. */
+  registry: string;
+  isDriverThere: (name: string) => boolean;
+}
+
+/** An object or a key of it that the pod cannot do without. */
+interface Need {
+  kind: 'ConfigMap' | 'Secret';
+  name: string;
+  keys: readonly string[];
+}
+
+/** Keys and volumes that a sentence lists. */
+const MOST_NAMES = 8;
+
+/**
+ * What somebody could do so that a pod which waits goes on, on a node where objects are written by hand. Worked out from what the pod refers
+ * to and what is there, not from what an error says. Empty when nothing it names is missing.
+ */
+export function computeCures(pod: Pod, facts: CureFacts): string[] {
+  const { namespace } = pod.metadata;
+  const used = usedVolumes(pod);
+  const cures = [...needsOf(pod, used).flatMap((need) => cureOfNeed(need, namespace, facts)), ...used.flatMap((volume) => cureOfVolume(pod, volume, facts))];
+  const { runtimeClassName } = pod.spec;
+  if (runtimeClassName !== undefined && facts.objects.get('RuntimeClass', '', runtimeClassName) === undefined) cures.push(addTo(facts, `RuntimeClass ${runtimeClassName}`));
+  return [...new Set(cures)];
+}
+
+/** A volume that no container uses is not made: what it misses holds up nothing. */
+function usedVolumes(pod: Pod): Volume[] {
+  const names = new Set([...allContainers(pod)].flatMap(({ container }) => [...(container.volumeMounts ?? []), ...(container.volumeDevices ?? [])].map(({ name }) => name)));
+  return (pod.spec.volumes ?? []).filter(({ name }) => names.has(name));
+}
+
+function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
+  const needs: Need[] = [];
+  const add = (kind: Need['kind'], reference: { name?: string | undefined; optional?: boolean | undefined } | undefined, keys: readonly string[] = []): void => {
+    if (reference?.name && reference.optional !== true) needs.push({ kind, name: reference.name, keys });
+  };
+  const keysOf = (items: readonly { key: string }[] | undefined): string[] => (items ?? []).map(({ key }) => key);
+  for (const { container } of allContainers(pod)) {
+    for (const { configMapRef, secretRef } of container.envFrom ?? []) {
+      add('ConfigMap', configMapRef);
+      add('Secret', secretRef);
+    }
+    for (const { valueFrom } of container.env ?? []) {
+      add('ConfigMap', valueFrom?.configMapKeyRef, [valueFrom?.configMapKeyRef?.key ?? '']);
+      add('Secret', valueFrom?.secretKeyRef, [valueFrom?.secretKeyRef?.key ?? '']);
+    }
+  }
+  for (const { configMap, secret, projected } of volumes) {
+    add('ConfigMap', configMap, keysOf(configMap?.items));
+    add('Secret', secret === undefined ? undefined : { name: secret.secretName, optional: secret.optional }, keysOf(secret?.items));
+    for (const source of projected?.sources ?? []) {
+      add('ConfigMap', source.configMap, keysOf(source.configMap?.items));
+      add('Secret', source.secret, keysOf(source.secret?.items));
+    }
+  }
+  return needs;
+}
+
+function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: CureFacts): string[] {
+  const found = facts.objects.get(kind, namespace, name);
+  if (found === undefined) {
+    const elsewhere = facts.objects.list(kind, '').filter(({ metadata }) => metadata.name === name).map(({ metadata }) => metadata.namespace);
+    return [elsewhere.length === 0 ? addTo(facts, `${kind} ${namespace}/${name}`) : `${kind} ${namespace}/${name} is not there, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`];
+  }
+  const there = Object.keys({ ...found.data, ...('binaryData' in found ? found.binaryData : 'stringData' in found ? found.stringData : {}) });
+  return keys.filter((key) => !there.includes(key)).map((key) => `${kind} ${namespace}/${name} has no key ${key}; ${there.length === 0 ? 'it has none' : `it has ${listed(there)}`}`);
+}
+
+function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
+  if (volume.csi !== undefined) return cureOfInline(volume.csi.driver, facts);
+  const { namespace, name } = pod.metadata;
+  const claimName = volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${name}-${volume.name}`;
+  if (claimName === undefined) return [];
+  const claim = facts.objects.get('PersistentVolumeClaim', namespace, claimName);
+  if (claim === undefined) return [addTo(facts, `PersistentVolumeClaim ${namespace}/${claimName}`)];
+  const volumes = facts.objects.list('PersistentVolume', '');
+  const bound = boundVolumeOf(claim, volumes);
+  if (bound !== undefined) return bound.spec.csi === undefined ? [] : cureOfDriver(bound.spec.csi.driver, facts);
+  return [cureOfClaim(claim, volumes, facts)];
+}
+
+function cureOfInline(driver: string, facts: CureFacts): string[] {
+  const object = facts.objects.get('CSIDriver', '', driver) === undefined ? [`${addTo(facts, `CSIDriver ${driver}`)}, with volumeLifecycleModes: [Ephemeral]`] : [];
+  return [...cureOfDriver(driver, facts), ...object];
+}
+
+function cureOfDriver(driver: string, { registry, isDriverThere }: CureFacts): string[] {
+  return isDriverThere(driver) ? [] : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
+}
+
+/** Nobody binds but who writes the manifests: which volume he might name. */
+function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[], facts: CureFacts): string {
+  const { namespace, name } = claim.metadata;
+  const said = `PersistentVolumeClaim ${namespace}/${name}`;
+  const wanted = claim.spec.volumeName ?? '';
+  if (wanted !== '') {
+    const owner = volumes.find(({ metadata }) => metadata.name === wanted)?.spec.claimRef;
+    if (owner === undefined) return addTo(facts, `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName,`);
+    return `${said} names PersistentVolume ${wanted}, whose claimRef says that it belongs to ${owner.namespace ?? ''}/${owner.name ?? ''}: change one of them`;
+  }
+  const fitting = volumes.filter((volume) => fits(claim, volume)).map(({ metadata, spec }) => `${metadata.name} (${spec.capacity?.['storage'] ?? '?'})`);
+  const start = `${said} names no volume in its spec.volumeName, and nobody binds it here`;
+  return fitting.length === 0 ? `${start}; no PersistentVolume that is free fits it: put one ${whereOf(facts)}` : `${start}: name one that fits, ${listed(fitting)}`;
+}
+
+/** What a binder would look at: size, access modes, class, mode, and that it is nobody's. */
+function fits({ spec }: PersistentVolumeClaim, { spec: offer }: PersistentVolume): boolean {
+  const { accessModes = [], storageClassName = '', volumeMode = 'Filesystem' } = spec;
+  const size = spec.resources?.requests?.['storage'] ?? '0';
+  return (
+    offer.claimRef === undefined &&
+    compareQuantities(offer.capacity?.['storage'] ?? '0', size) >= 0 &&
+    accessModes.every((mode) => offer.accessModes?.includes(mode) === true) &&
+    (offer.storageClassName ?? '') === storageClassName &&
+    (offer.volumeMode ?? 'Filesystem') === volumeMode
+  );
+}
+
+function addTo(facts: CureFacts, what: string): string {
+  return `${what} is not there: put it ${whereOf(facts)}`;
+}
+
+function whereOf({ manifests }: CureFacts): string {
+  return manifests === '' ? 'beside the pod' : `into ${manifests}`;
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMES).join(', ');
+  return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown;
+}
