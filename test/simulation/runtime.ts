@@ -7,6 +7,11 @@ export class SimulatedRuntime extends FakeRuntime {
     return this.node.sandboxesByIp.get(ip);
   }
 
+  /** Something is still to happen by calls made before: those that take effect late, and stops whose grace has not passed. */
+  get isSettling(): boolean {
+    return this.isDown || this.node.lateEffects > 0 || [...this.node.containers.values()].some((container) => container.stoppedBy !== undefined && !container.dead && container.state === 'running');
+  }
+
   containerById(id: string): ContainerRecord | undefined {
     return this.node.containers.get(id);
   }

@@ -51,7 +51,7 @@ export class Standing {
     if (name === undefined) return withoutGroup(pod);
     const wanted = computePodLimits(pod, { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] });
     const has = groups.get(name)?.limits ?? {};
-    const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find((limit) => wanted[limit] !== undefined && wanted[limit] !== has[limit]);
+    const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find((limit) => wanted[limit] !== undefined && Math.abs(wanted[limit] - (has[limit] ?? 0)) > (limit === 'cpuShares' ? WEIGHT_LOSS : 0));
     return wrong === undefined ? undefined : `${pod.metadata.name}'s cgroup has ${wrong} ${has[wrong]}, not ${wanted[wrong]}`;
   }
 
@@ -89,6 +89,7 @@ export class Standing {
     }
     for (const container of runtime.containers()) if (container.state === 'running' && container.script.exitAfterMs !== undefined) problems.push(`${container.sandbox.config.name}/${container.config.name} is still to exit`);
     if (agent?.started !== true) problems.push('no agent runs');
+    if (runtime.isSettling) problems.push('the runtime is down or has not done yet what it was told before');
     return problems;
   }
 
@@ -133,6 +134,9 @@ export class Standing {
     });
   }
 }
+
+/** Fewer shares than this make no difference to a weight of cgroup v2. */
+const WEIGHT_LOSS = 27;
 
 const withoutGroup = (pod: Pod): string => `${pod.metadata.name} has no cgroup`;
 

@@ -142,6 +142,16 @@ describe('an agent that died before it could record what it did', () => {
     assert.deepEqual(world.containers.get('app'), of('100m', '128Mi'));
   });
 
+  test('is followed by one that raises the group again which it had brought back to the old record', async () => {
+    const world = await running(of('100m', '128Mi'), fields);
+    world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
+    world.values = { cpuShares: 102, cpuQuotaUs: 10_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB, memoryUsageBytes: 10 * MiB };
+    world.wanted = { memoryBytes: 128 * MiB };
+    await world.h.sync(pod(of('100m', '128Mi'), fields));
+    assert.deepEqual(world.written, [{ memoryBytes: 128 * MiB }]);
+    assert.deepEqual(world.h.containers, ['app#0 running']);
+  });
+
   test('between create and start is followed by one that starts what was made, once', async () => {
     const world = await running(of('100m', '64Mi'), fields);
     world.wanted = { memoryBytes: 128 * MiB };

@@ -51,7 +51,10 @@ export class PodResizer {
     const uid = podUid(pod.metadata.uid);
     for (const container of resizable(pod)) {
       const actual = newestContainer(status, container.name);
-      if (actual !== undefined && isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name))) actuated.setContainer(uid, container.name, recordOf(pod, container));
+      if (actual === undefined || !isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name))) continue;
+      actuated.setContainer(uid, container.name, recordOf(pod, container));
+      // A record that was behind may have had the group brought back to what it said.
+      this.#looked.delete(uid);
     }
   }
 

@@ -101,7 +101,7 @@ export class PendingCall<T> implements Inflight {
       return;
     }
     if (fault?.kind === 'lateSuccess') {
-      if (fault.effectAfterMs > 0) node.clock.setTimer(fault.effectAfterMs, () => void this.#attempt().catch(() => undefined));
+      if (fault.effectAfterMs > 0) node.later(fault.effectAfterMs, () => void this.#attempt().catch(() => undefined));
       else void this.#attempt().catch(() => undefined);
       this.#settle(new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', { op }));
       return;
@@ -133,8 +133,8 @@ export class PendingCall<T> implements Inflight {
     const effectPending = this.#effect !== undefined;
     if ((effectPending || fault?.kind === 'hang') && begun && fault?.kind !== 'lateSuccess') {
       const comesTrue = effectPending && node.random.next() < (node.options.abandonedTakesEffect ?? 0);
-      if (fault?.kind === 'hang' && fault.keepsNameMs > 0) node.clock.setTimer(fault.keepsNameMs, () => work.rollback?.());
-      else if (comesTrue) node.clock.setTimer(node.latencyOf(this.#context.op), () => void this.#attempt().catch(() => undefined));
+      if (fault?.kind === 'hang' && fault.keepsNameMs > 0) node.later(fault.keepsNameMs, () => work.rollback?.());
+      else if (comesTrue) node.later(node.latencyOf(this.#context.op), () => void this.#attempt().catch(() => undefined));
       else work.rollback?.();
       this.#effect?.cancel();
     }

@@ -57,6 +57,8 @@ export class FakeNode {
   readonly inflight = new Set<Inflight>();
   readonly health: RuntimeHealth;
   down = false;
+  /** Calls that were given up or answered with an error, and take effect later. */
+  lateEffects = 0;
   podCidr = '';
   readonly #reserved = new Map<string, string>();
   readonly #scripts: { match: (container: ContainerIdentity) => boolean; source: ContainerScriptSource }[] = [];
@@ -83,6 +85,15 @@ export class FakeNode {
     const base = this.latencies[op] ?? 0;
     const factor = this.options.jitterFactor ?? 0;
     return base === 0 || factor === 0 ? base : base * (1 + this.random.next() * factor);
+  }
+
+  /** Lets something happen that nobody waits for. */
+  later(delayMs: number, effect: () => void): void {
+    this.lateEffects++;
+    this.clock.setTimer(delayMs, () => {
+      this.lateEffects--;
+      effect();
+    });
   }
 
   newId(): string {
