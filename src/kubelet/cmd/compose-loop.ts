@@ -171,6 +171,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
       ensure: async (pod) => userNamespaces.ensure(pod, pod.spec.hostUsers === false ? await actors.podRuntime.runtimeHandlerOf(pod) : ''),
       release: (uid) => userNamespaces.release(uid),
     },
+    makePodFolder: (uid) => world.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
     probes: actors.probes,
     admission,
     status,
@@ -179,7 +180,6 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     networkError: () => actors.monitor.networkError(),
     collect: (uid) => collectPod(context, containerGc, uid),
     forget: (uid, pod) => {
-    makePodFolder: (uid) => world.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
       actors.podRuntime.forgetPod(uid);
       actors.images.forgetPod(uid);
       records.statuses.forget(uid);
