@@ -1,4 +1,5 @@
 import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
+import type { Logger } from '../../../base/log.ts';
 import { sameContent } from './canonical-json.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Secret } from '../../../api/core/secret.ts';
@@ -17,6 +18,11 @@ function isOf<Kind extends ClusterKind>(entry: KindedObject, kind: Kind): entry 
 export class ObjectStore implements ClusterObjects {
   readonly #origins = new Map<string, Origin>();
   readonly #listeners = new Set<(change: ClusterObjectChange) => void>();
+  readonly #log: Logger | undefined;
+
+  constructor(log?: Logger) {
+    this.#log = log;
+  }
 
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined {
     const key = keyOf(kind, namespace, name);
@@ -52,7 +58,21 @@ export class ObjectStore implements ClusterObjects {
     const before: Origin = this.#origins.get(origin) ?? new Map();
     const next = new Map(objects.map((entry) => [keyOfObject(entry), entry]));
     this.#origins.set(origin, next);
+    this.#warnOfImmutable(before, next);
     for (const change of changesOf(before, next)) for (const listener of this.#listeners) listener(change);
+  }
+
+  /** An API server would refuse it. In a folder nobody can: what runs keeps what it has, and what starts from now on takes the new one. */
+  #warnOfImmutable(before: Origin, next: Origin): void {
+    for (const [key, { kind, object }] of before) {
+      const now = next.get(key);
+      if ((kind !== 'ConfigMap' && kind !== 'Secret') || object.immutable !== true || (now?.kind !== 'ConfigMap' && now?.kind !== 'Secret')) continue;
+      const fields = [...(now.object.immutable === true ? [] : ['immutable']), ...(['data', 'binaryData'] as const).filter((field) => !sameContent(partOf(object, field), partOf(now.object, field)))];
+      for (const field of fields) {
+        const problem = `${kind} ${object.metadata.namespace}/${object.metadata.name}: ${field}: Forbidden: field is immutable when \`immutable\` is set`;
+        this.#log?.warn('an immutable object was changed: volumes that show it stay as they are, what starts from now on takes the new one', { problem });
+      }
+    }
   }
 
   onChange(listener: (change: ClusterObjectChange) => void): () => void {
@@ -61,6 +81,10 @@ export class ObjectStore implements ClusterObjects {
       this.#listeners.delete(listener);
     };
   }
+}
+
+function partOf(object: ConfigMap | Secret, field: 'data' | 'binaryData'): unknown {
+  return field === 'data' ? object.data : 'binaryData' in object ? object.binaryData : undefined;
 }
 
 function changesOf(before: Origin, next: Origin): ClusterObjectChange[] {
