@@ -1,12 +1,17 @@
 // Fields of a pod that no other file here uses, each with what it makes of a real container: standard input, last words, modes, what may be missing, ports of one address, gRPC probes, groups.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo } from 'node:net';
 import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { EventList } from '../../src/api/core/event.ts';
+import { testTls } from '../../src/kubelet/adapters/testing/test-tls.ts';
 import { freePort } from '../../src/up/agent.ts';
+import { waitUntil } from '../../src/up/processes.ts';
 import { NODE } from './support/agent.ts';
 import { configMap, container, pod, secret, shell, thenSleep } from './support/manifests.ts';
 import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
@@ -37,6 +42,24 @@ describe('a container', SIDE_BY_SIDE, () => {
     await agent.remove('last-words');
   });
 
+  test('goes without a hook by tcpSocket, which there is not: the container is stopped, and it is said', async () => {
+    const { agent } = ground;
+    const seen = await agent.run(pod('no-hook', { containers: [container('main', { lifecycle: { preStop: { tcpSocket: { port: 80 } } } })] }));
+    agent.removeManifest('no-hook');
+    await agent.gone('no-hook');
+    const { items } = await agent.get<EventList>('/api/events');
+    assert.ok(items.some(({ involvedObject, reason }) => involvedObject.uid === seen.metadata.uid && reason === 'FailedPreStopHook'));
+  });
+
+  test('is not enough for a pod with readiness gates that nobody sets', async () => {
+    const { agent } = ground;
+    agent.writeManifest('gated', pod('gated', { readinessGates: [{ conditionType: 'example.org/wired' }] }));
+    const seen = await agent.waitFor('gated', 'running', (now) => containerOf(now).ready);
+    const { status, reason, message } = seen.status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+    assert.deepEqual([status, reason, message], ['False', 'ReadinessGatesNotReady', 'corresponding condition of pod readiness gate "example.org/wired" does not exist.']);
+    await agent.remove('gated');
+  });
+
   test('starts without objects that are optional and not there', async () => {
     const { agent } = ground;
     const envFrom = [{ configMapRef: { name: 'nowhere', optional: true } }, { secretRef: { name: 'nowhere', optional: true } }];
@@ -50,16 +73,33 @@ describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
   test('have the modes that are asked for, the choice of keys, and only what is there of the optional', async () => {
     const { agent } = ground;
     const volumes = [
-      { name: 'c', configMap: { name: 'modes', defaultMode: 0o600 } },
+      { name: 'c', configMap: { name: 'modes', defaultMode: 0o600, items: [{ key: 'a', path: 'a' }, { key: 'b', path: 'deep/b' }] } },
+      { name: 'o', configMap: { name: 'nowhere', optional: true } },
       { name: 's', secret: { secretName: 'modes', defaultMode: 0o440 } },
       { name: 'd', downwardAPI: { defaultMode: 0o604, items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }, { path: 'millis', mode: 0o400, resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } }] } },
-      { name: 'p', projected: { defaultMode: 0o640, sources: [{ configMap: { name: 'modes', items: [{ key: 'a', path: 'deep/a' }, { key: 'b', path: 'b', mode: 0o444 }] } }, { configMap: { name: 'nowhere', optional: true } }, { secret: { name: 'nowhere', optional: true } }] } },
+      { name: 'p', projected: { defaultMode: 0o640, sources: [{ configMap: { name: 'modes', items: [{ key: 'a', path: 'deep/a' }, { key: 'b', path: 'b', mode: 0o444 }] } }, { configMap: { name: 'nowhere', optional: true } }, { secret: { name: 'nowhere', optional: true } }, { secret: { name: 'modes', items: [{ key: 'k', path: 'k' }] } }] } },
     ];
     const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
     await agent.run(pod('modes', { volumes, containers: [container('main', { volumeMounts, resources: { limits: { cpu: '150m' } } })] }), configMap('modes', { a: 'A', b: 'B' }), secret('modes', { k: 'K' }));
     assert.deepEqual((await agent.inside('modes', 'cd /v; for f in $(find * -follow -type f | grep -v "\\.\\." | sort); do echo "$f $(stat -L -c %a $f) $(cat $f)"; done')).split('\n'), [
-      'c/a 600 A', 'c/b 600 B', `d/millis 400 150`, 'd/name 604 modes-node', 'p/b 444 B', 'p/deep/a 640 A', 's/k 440 K',
+      'c/a 600 A', 'c/deep/b 600 B', 'd/millis 400 150', 'd/name 604 modes-node', 'p/b 444 B', 'p/deep/a 640 A', 'p/k 640 K', 's/k 440 K',
     ]);
+  });
+
+  test('of static pods show nothing that only an API server can give: the manifest is refused in upstream’s words', async () => {
+    const { agent } = ground;
+    const sources = {
+      token: [{ serviceAccountToken: { path: 'token' } }, 'serviceAccountToken: pod default/token: Forbidden: must not be specified when serviceAccountName is not set'],
+      bundle: [{ clusterTrustBundle: { name: 'x', path: 'ca' } }, 'static pods may not reference clustertrustbundles'],
+      certificate: [{ podCertificate: { signerName: 'example.org/s', keyType: 'ED25519', keyPath: 'key', certificateChainPath: 'chain' } }, 'static pods may not reference podcertificates'],
+    } as const;
+    for (const [name, [source]] of Object.entries(sources)) agent.writeManifest(name, pod(name, { volumes: [{ name: 'v', projected: { sources: [source] } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    const told = async (): Promise<boolean> => {
+      const problems = (await agent.problems()).join('\n');
+      return Object.values(sources).every(([, what]) => problems.includes(what));
+    };
+    assert.ok(await waitUntil(told, 10_000, 50), (await agent.problems()).join('\n'));
+    agent.removeManifest(...Object.keys(sources));
   });
 });
 
@@ -99,6 +139,34 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
     } finally {
       await agent.remove('grpc');
       health.forceShutdown();
+    }
+  });
+
+  test('a port of UDP is one of UDP', async () => {
+    const { agent } = ground;
+    const hostPort = await freePort(0);
+    const seen = await agent.run(pod('datagrams', { containers: [container('main', { ports: [{ containerPort: 5353, hostPort, protocol: 'UDP' }] })] }));
+    const rules = execFileSync('iptables', ['-w', '10', '-t', 'nat', '-S'], { encoding: 'utf8' }).split('\n').filter((rule) => rule.includes(`--to-destination ${seen.status?.podIP}:5353`));
+    assert.deepEqual(rules.map((rule) => / -p (\w+) .*--dport (\d+) /.exec(rule)?.slice(1)), [['udp', String(hostPort)]]);
+  });
+
+  test('probes ask the host they name, by TLS if they say so, whoever has signed its certificate', async () => {
+    const { agent } = ground;
+    const asked: string[] = [];
+    const server = createTlsServer({ ...testTls }, (request, response) => {
+      asked.push(`${request.headers.host?.split(':')[0]} ${request.url}`);
+      response.end('ok');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const probes = { startupProbe: { tcpSocket: { host: '127.0.0.1', port }, periodSeconds: 1 }, readinessProbe: { httpGet: { host: '127.0.0.1', port, path: '/well', scheme: 'HTTPS' }, periodSeconds: 1 } };
+      await agent.run(pod('elsewhere', { containers: [container('main', probes)] }));
+      assert.equal(asked[0], '127.0.0.1 /well');
+    } finally {
+      await agent.remove('elsewhere');
+      server.closeAllConnections();
+      server.close();
     }
   });
 

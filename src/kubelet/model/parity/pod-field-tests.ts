@@ -26,7 +26,7 @@ const around = real('lifecycle-surroundings');
 /** Said by the scheduler, or for another system: shown to change nothing of what the runtime is told. */
 const withoutEffect = [plain];
 const refusedKind = [volume('refused-kinds')];
-const objectVolume = { 'items optional': [volume('plugins'), objectFields], defaultMode: [objectFields, fields] };
+const objectVolume = { 'items optional': [volume('plugins'), objectFields, fields], defaultMode: [objectFields, fields] };
 
 const containerTests: TypeTests = {
   name: [runtime('sync-pod'), real('lifecycle-containers')],
@@ -73,7 +73,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     tolerations: [chain],
     priorityClassName: [chain, real('admission')],
     priority: [chain],
-    readinessGates: [feature('status/pod-status')],
+    readinessGates: [feature('status/pod-status'), fields],
     runtimeClassName: [runtime('pod-identity'), real('identity')],
     enableServiceLinks: [runtime('service-env'), real('identity')],
     overhead: [feature('container-manager/container-manager'), real('identity')],
@@ -109,11 +109,10 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   ProjectedVolumeSource: { sources: [volume('plugins'), around], defaultMode: [objectFields, fields] },
   VolumeProjection: {
     'secret downwardAPI configMap': [volume('plugins'), around],
-    serviceAccountToken: [volume('service-account-tokens')],
-    clusterTrustBundle: [volume('service-account-tokens')],
-    podCertificate: [objectFields],
+    'serviceAccountToken clusterTrustBundle': [volume('service-account-tokens'), fields],
+    podCertificate: [objectFields, fields],
   },
-  SecretProjection: { name: [volume('plugins'), around], items: [volume('plugins')], optional: [objectFields, fields] },
+  SecretProjection: { name: [volume('plugins'), around], items: [volume('plugins'), fields], optional: [objectFields, fields] },
   DownwardAPIProjection: { '*': [volume('plugins'), around] },
   ConfigMapProjection: { name: [volume('plugins'), around], items: [objectFields, fields], optional: [objectFields, fields] },
   CSIVolumeSource: { 'driver nodePublishSecretRef volumeAttributes': [feature('csi/csi-mount'), real('csi')], 'fsType readOnly': [feature('csi/csi-mount')] },
@@ -126,7 +125,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     'ports livenessProbe readinessProbe startupProbe lifecycle resources resizePolicy restartPolicy restartPolicyRules': [validation],
     targetContainerName: [runtime('sync-pod'), real('ephemeral')],
   },
-  ContainerPort: { name: ['src/kubelet/model/http-action.test.ts', real('lifecycle-probes-hooks')], 'containerPort hostPort': [container, around], protocol: [plain], hostIP: [plain, fields] },
+  ContainerPort: { name: ['src/kubelet/model/http-action.test.ts', real('lifecycle-probes-hooks')], 'containerPort hostPort': [container, around], protocol: [plain, fields], hostIP: [plain, fields] },
   EnvFromSource: { 'prefix configMapRef': [container, around], secretRef: [container, real('identity')] },
   ConfigMapEnvSource: { name: [container, around], optional: [container, fields] },
   SecretEnvSource: { name: [container, real('identity')], optional: [container, fields] },
@@ -148,12 +147,12 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     terminationGracePeriodSeconds: [runtime('kill-pod'), real('lifecycle-restarts')],
   },
   ExecAction: { '*': [probes, real('lifecycle-probes-hooks')] },
-  HTTPGetAction: { 'path port httpHeaders': [probes, real('lifecycle-probes-hooks')], 'host scheme': [probes] },
+  HTTPGetAction: { 'path port httpHeaders': [probes, real('lifecycle-probes-hooks')], 'host scheme': [probes, fields] },
   HTTPHeader: { '*': [probes, real('lifecycle-probes-hooks')] },
-  TCPSocketAction: { port: [probes, real('lifecycle-probes-hooks')], host: [feature('probes/run-probe')] },
+  TCPSocketAction: { port: [probes, real('lifecycle-probes-hooks')], host: [feature('probes/run-probe'), fields] },
   GRPCAction: { '*': [probes, fields] },
   Lifecycle: { 'postStart preStop': [hooks, real('lifecycle-probes-hooks')], stopSignal: [container, 'src/kubelet/adapters/cri-mapping.test.ts'] },
-  LifecycleHandler: { 'exec httpGet sleep': [hooks, real('lifecycle-probes-hooks')], tcpSocket: [hooks] },
+  LifecycleHandler: { 'exec httpGet sleep': [hooks, real('lifecycle-probes-hooks')], tcpSocket: [hooks, fields] },
   SleepAction: { '*': [hooks, real('lifecycle-probes-hooks')] },
   SecurityContext: {
     '*': [security, real('security')],
@@ -180,7 +179,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   HostAlias: { '*': [container, around] },
   PodDNSConfig: { '*': [container, around] },
   PodDNSConfigOption: { '*': [container, around] },
-  PodReadinessGate: { '*': [feature('status/pod-status')] },
+  PodReadinessGate: { '*': [feature('status/pod-status'), fields] },
   PodOS: { '*': [chain, real('security')] },
 };
 
