@@ -29,9 +29,9 @@ export async function dialSystemd(sockets: SystemdSockets = SYSTEMD_SOCKETS): Pr
 }
 
 async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnection> {
-  // Loaded here, so that only those pay for it who use it.
-  const { createClient } = await import('dbus-native');
-  const bus = createClient({ socket, direct: isDirect, authMethods: ['EXTERNAL'], plainValues: true, timeout: CALL_LIMIT_MS });
+  // Loaded here, so that only those pay for it who use it. From the bundle a CommonJS module comes as the default export alone.
+  const library = await import('dbus-native');
+  const bus = library.default.createClient({ socket, direct: isDirect, authMethods: ['EXTERNAL'], plainValues: true, timeout: CALL_LIMIT_MS });
   const connection = bus.connection;
   let cause: Error | undefined;
   const closed = new Promise<never>((_, reject) => {

@@ -163,6 +163,18 @@ test('an agent that may not make cgroups says so once and still names them', asy
   assert.deepEqual(log.lines.map((line) => line.level), ['warn']);
 });
 
+test('class groups whose maker is away at the start are made when it is back, with their limits', async () => {
+  const { manager, cgroups, clock, told, pods } = world();
+  pods.push(burstable('u1'));
+  cgroups.fail('ensure', { name: '/kubepods', kind: 'Unavailable', times: 3 });
+  await manager.start();
+  await assert.rejects(manager.ensurePodCgroup(burstable('u1')), (error) => errorKind(error) === 'Unavailable');
+  await clock.advance(5000);
+  assert.deepEqual([cgroups.limitsOf('/kubepods'), cgroups.limitsOf('/kubepods/burstable'), told], [{ memoryBytes: 2 ** 30 }, { cpuShares: 512 }, ['in force']]);
+  assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
+  await manager.stop();
+});
+
 test('with cgroupsPerQOS off there is no parent and nothing is made', async () => {
   const { manager, cgroups } = world({ cgroupsPerQOS: false });
   await manager.start();

@@ -32,6 +32,7 @@ export interface PodCgroup {
 
 /** Upstream: qos_container_manager_linux.go, 1 min. */
 const QOS_UPDATE_PERIOD_MS = 60_000;
+const AWAY_RETRY_MS = 2000;
 /** Processes that were killed need a moment to leave their cgroup. */
 const REMOVE_RETRY_MS = [5, 10, 20, 40, 80, 160, 320] as const;
 
@@ -40,6 +41,7 @@ const REMOVE_RETRY_MS = [5, 10, 20, 40, 80, 160, 320] as const;
  * 1. A pod's group exists before its sandbox and is removed after its last container; removing one that is gone is success.
  * 2. Class shares follow the set of pods: woken by each change, re-written each minute in case somebody else wrote.
  * 3. An agent that may not make cgroups says so once and leaves it to the runtime, which makes its own below the name it is given.
+ * 4. Who makes them may be away (systemd, over D-Bus): that is no refusal. It is tried again, and pods wait for their groups meanwhile.
  */
 export class ContainerManager {
   readonly #options: ContainerManagerOptions;
@@ -50,6 +52,8 @@ export class ContainerManager {
   readonly #overheads = new Map<PodUid, string>();
   readonly #removing = new Map<PodUid, Promise<void>>();
   #mayWrite = true;
+  /** The class groups could not be made at the start. */
+  #isAway = false;
   /** Shares of the burstable class as they were last written. */
   #writtenShares: number | undefined;
   #orphansLeft = 0;
@@ -65,7 +69,7 @@ export class ContainerManager {
       clock: options.clock,
       random: options.random,
       log: options.log,
-      periodMs: QOS_UPDATE_PERIOD_MS,
+      periodMs: () => (this.#isAway ? AWAY_RETRY_MS : QOS_UPDATE_PERIOD_MS),
       pass: () => this.#updateShares(),
     });
   }
@@ -74,17 +78,28 @@ export class ContainerManager {
   async start(): Promise<void> {
     const groups = this.#groups;
     if (groups === undefined) return;
-    const { cgroups, log, activePods } = this.#options;
+    const { log } = this.#options;
     try {
-      await cgroups.ensure(groups.guaranteed, {});
-      await this.#limitRoot(groups);
-      const shares = computeQosShares(activePods());
-      await Promise.all([cgroups.ensure(groups.burstable, { cpuShares: shares.burstable }), cgroups.ensure(groups.bestEffort, { cpuShares: shares.bestEffort })]);
+      await this.#makeClasses(groups);
       this.#loop.start();
     } catch (error) {
+      if (isKind(error, 'Unavailable') || isKind(error, 'Timeout')) {
+        this.#isAway = true;
+        log.warn('the cgroups of the pod classes cannot be made yet; tried again', { cgroup: groups.guaranteed, error: errorMessage(error) });
+        this.#loop.start();
+        return;
+      }
       this.#mayWrite = false;
       log.warn('pod cgroups cannot be managed, the runtime makes its own without pod limits', { cgroup: groups.guaranteed, error: errorMessage(error) });
     }
+  }
+
+  async #makeClasses(groups: QosGroups): Promise<void> {
+    const { cgroups, activePods } = this.#options;
+    await cgroups.ensure(groups.guaranteed, {});
+    await this.#limitRoot(groups);
+    const shares = computeQosShares(activePods());
+    await Promise.all([cgroups.ensure(groups.burstable, { cpuShares: shares.burstable }), cgroups.ensure(groups.bestEffort, { cpuShares: shares.bestEffort })]);
   }
 
   async stop(): Promise<void> {
@@ -247,6 +262,10 @@ export class ContainerManager {
     const groups = this.#groups;
     if (groups === undefined || !this.#mayWrite) return;
     const { cgroups, activePods } = this.#options;
+    if (this.#isAway) {
+      await this.#makeClasses(groups);
+      this.#isAway = false;
+    }
     await this.#limitRoot(groups);
     const shares = computeQosShares(activePods());
     const wanted = [
