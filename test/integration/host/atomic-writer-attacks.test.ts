@@ -10,8 +10,8 @@ import { errorKind } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
-import { AtomicWriter } from '../../../src/kubelet/features/volumes/atomic-writer.ts';
-import type { Payload } from '../../../src/kubelet/features/volumes/payload.ts';
+import { AtomicWriter } from '../../../src/kubelet/features/volumes/objects/atomic-writer.ts';
+import type { Payload } from '../../../src/kubelet/features/volumes/objects/payload.ts';
 
 const UPDATES = 80;
 

@@ -18,7 +18,7 @@ const hooks = feature('lifecycle-hooks/hook-runner');
 const security = runtime('security-config');
 const wire = 'src/kubelet/cmd/security-on-the-wire.test.ts';
 const plain = runtime('plain-fields');
-const objectFields = volume('object-fields');
+const objectFields = volume('objects/object-fields');
 const validation = 'src/api/validation/validate-pod.test.ts';
 const fields = real('fields');
 const around = real('lifecycle-surroundings');
@@ -26,7 +26,7 @@ const around = real('lifecycle-surroundings');
 /** Said by the scheduler, or for another system: shown to change nothing of what the runtime is told. */
 const withoutEffect = [plain];
 const refusedKind = [volume('refused-kinds')];
-const objectVolume = { 'items optional': [volume('plugins'), objectFields, fields], defaultMode: [objectFields, fields] };
+const objectVolume = { 'items optional': [volume('kinds/plugins'), objectFields, fields], defaultMode: [objectFields, fields] };
 
 const containerTests: TypeTests = {
   name: [runtime('sync-pod'), real('lifecycle-containers')],
@@ -84,37 +84,37 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   },
   Volume: {
     name: [volume('volume-manager'), around],
-    hostPath: [volume('plugins'), around],
-    emptyDir: [volume('plugins'), real('lifecycle-containers')],
-    'configMap secret projected': [volume('plugins'), around],
+    hostPath: [volume('kinds/plugins'), around],
+    emptyDir: [volume('kinds/plugins'), real('lifecycle-containers')],
+    'configMap secret projected': [volume('kinds/plugins'), around],
     downwardAPI: [objectFields, fields],
     image: [runtime('image-volumes'), real('image-volumes')],
     'persistentVolumeClaim ephemeral': [volume('claims'), real('volume-kinds')],
     csi: [feature('csi/csi-mount'), real('csi')],
-    nfs: [volume('nfs'), real('volume-kinds')],
-    'iscsi fc': [volume('network-disks')],
-    flexVolume: [volume('flex-volume'), real('configuration')],
+    nfs: [volume('kinds/nfs'), real('volume-kinds')],
+    'iscsi fc': [volume('disks/network-disks')],
+    flexVolume: [volume('kinds/flex-volume'), real('configuration')],
     gitRepo: [volume('refused-kinds'), real('volume-kinds')],
     awsElasticBlockStore: [volume('refused-kinds'), real('volume-kinds')],
     'gcePersistentDisk cinder azureFile vsphereVolume azureDisk portworxVolume': refusedKind,
     'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos': refusedKind,
   },
-  HostPathVolumeSource: { '*': [volume('plugins'), around] },
-  EmptyDirVolumeSource: { '*': [volume('plugins'), real('volume-kinds')] },
-  SecretVolumeSource: { secretName: [volume('plugins'), around], ...objectVolume },
-  ConfigMapVolumeSource: { name: [volume('plugins'), around], ...objectVolume },
-  KeyToPath: { '*': [volume('plugins'), around] },
+  HostPathVolumeSource: { '*': [volume('kinds/plugins'), around] },
+  EmptyDirVolumeSource: { '*': [volume('kinds/plugins'), real('volume-kinds')] },
+  SecretVolumeSource: { secretName: [volume('kinds/plugins'), around], ...objectVolume },
+  ConfigMapVolumeSource: { name: [volume('kinds/plugins'), around], ...objectVolume },
+  KeyToPath: { '*': [volume('kinds/plugins'), around] },
   DownwardAPIVolumeSource: { '*': [objectFields, fields] },
   DownwardAPIVolumeFile: { '*': [objectFields, fields] },
-  ProjectedVolumeSource: { sources: [volume('plugins'), around], defaultMode: [objectFields, fields] },
+  ProjectedVolumeSource: { sources: [volume('kinds/plugins'), around], defaultMode: [objectFields, fields] },
   VolumeProjection: {
-    'secret downwardAPI configMap': [volume('plugins'), around],
-    'serviceAccountToken clusterTrustBundle': [volume('service-account-tokens'), fields],
+    'secret downwardAPI configMap': [volume('kinds/plugins'), around],
+    'serviceAccountToken clusterTrustBundle': [volume('objects/service-account-tokens'), fields],
     podCertificate: [objectFields, fields],
   },
-  SecretProjection: { name: [volume('plugins'), around], items: [volume('plugins'), fields], optional: [objectFields, fields] },
-  DownwardAPIProjection: { '*': [volume('plugins'), around] },
-  ConfigMapProjection: { name: [volume('plugins'), around], items: [objectFields, fields], optional: [objectFields, fields] },
+  SecretProjection: { name: [volume('kinds/plugins'), around], items: [volume('kinds/plugins'), fields], optional: [objectFields, fields] },
+  DownwardAPIProjection: { '*': [volume('kinds/plugins'), around] },
+  ConfigMapProjection: { name: [volume('kinds/plugins'), around], items: [objectFields, fields], optional: [objectFields, fields] },
   CSIVolumeSource: { 'driver nodePublishSecretRef volumeAttributes': [feature('csi/csi-mount'), real('csi')], 'fsType readOnly': [feature('csi/csi-mount')] },
   LocalObjectReference: { name: [feature('images/image-manager'), real('images')] },
   Container: containerTests,

@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer';
-import type { ISCSIPersistentVolumeSource } from '../../../api/core/persistent-volume.ts';
-import type { Pod } from '../../../api/core/pod.ts';
-import type { ISCSIVolumeSource } from '../../../api/core/volume-source-remote.ts';
-import { sleep, type Clock } from '../../../base/clock.ts';
-import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
-import type { ClusterObjects } from '../../ports/cluster-objects.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Processes } from '../../ports/processes.ts';
-import type { StagedVolume, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { ISCSIPersistentVolumeSource } from '../../../../api/core/persistent-volume.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { ISCSIVolumeSource } from '../../../../api/core/volume-source-remote.ts';
+import { sleep, type Clock } from '../../../../base/clock.ts';
+import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import type { ClusterObjects } from '../../../ports/cluster-objects.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Processes } from '../../../ports/processes.ts';
+import type { StagedVolume, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import { ScsiBus } from './scsi-bus.ts';
 import type { DiskSource } from './staged-disk.ts';
 

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import path from 'node:path/posix';
-import type { ConfigMap } from '../../../api/core/config-map.ts';
-import type { Secret } from '../../../api/core/secret.ts';
-import type { KeyToPath } from '../../../api/core/volume-source.ts';
-import { KubeletError } from '../../../base/errors.ts';
+import type { ConfigMap } from '../../../../api/core/config-map.ts';
+import type { Secret } from '../../../../api/core/secret.ts';
+import type { KeyToPath } from '../../../../api/core/volume-source.ts';
+import { KubeletError } from '../../../../base/errors.ts';
 
 /** What a volume is to hold: relative path to content and mode. */
 export type Payload = ReadonlyMap<string, PayloadFile>;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { KubeletError } from '../../../base/errors.ts';
-import { seededRandom } from '../../../base/random.ts';
-import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog } from '../../../base/testing/recording-log.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import { seededRandom } from '../../../../base/random.ts';
+import { FakeClock } from '../../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../../base/testing/recording-log.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
 import { AtomicWriter } from './atomic-writer.ts';
 import type { Payload } from './payload.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Volume } from '../../../api/core/volume.ts';
-import { podUid } from '../../model/ids.ts';
-import { secret, testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import type { Volume } from '../../../../api/core/volume.ts';
+import { podUid } from '../../../model/ids.ts';
+import { secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const DRIVER = '/drivers/example.org~disk/disk';
 const flex: Volume = { name: 'f', flexVolume: { driver: 'example.org/disk', fsType: 'ext4', readOnly: true, options: { size: '1' }, secretRef: { name: 's' } } };

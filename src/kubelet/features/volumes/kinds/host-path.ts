@@ -1,7 +1,7 @@
-import type { HostPathVolumeSource } from '../../../api/core/volume-source.ts';
-import { isKind, KubeletError } from '../../../base/errors.ts';
-import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
-import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { HostPathVolumeSource } from '../../../../api/core/volume-source.ts';
+import { isKind, KubeletError } from '../../../../base/errors.ts';
+import type { FileInfo, HostFiles } from '../../../ports/host-files.ts';
+import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 
 const WORDS: Readonly<Record<string, readonly [FileInfo['type'], string]>> = {
   Directory: ['directory', 'a directory'],

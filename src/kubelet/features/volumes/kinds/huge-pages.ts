@@ -1,7 +1,7 @@
-import type { Pod } from '../../../api/core/pod.ts';
-import { quantityValue } from '../../../api/quantity.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { Mounts } from '../../ports/mounts.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { quantityValue } from '../../../../api/quantity.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
 
 const PREFIX = 'hugepages-';
 const MEDIUM_PREFIX = 'HugePages-';

@@ -1,13 +1,13 @@
-import type { LocalVolumeSource } from '../../../api/core/persistent-volume.ts';
-import type { Pod } from '../../../api/core/pod.ts';
-import { volumeEvents } from '../../../api/reasons.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import type { EventRecorder } from '../../ports/recorder.ts';
-import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../ports/volume-plugin.ts';
+import type { LocalVolumeSource } from '../../../../api/core/persistent-volume.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { volumeEvents } from '../../../../api/reasons.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import type { EventRecorder } from '../../../ports/recorder.ts';
+import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../../ports/volume-plugin.ts';
 import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
-import { bindIntoPod, isMounted, linkDevice } from './pod-mounts.ts';
+import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
 const NAME = 'kubernetes.io/local-volume';
 const MOUNT_FOLDER_MODE = 0o750;

@@ -1,13 +1,13 @@
-import type { Pod } from '../../../api/core/pod.ts';
-import { quantityValue } from '../../../api/quantity.ts';
-import { podQos } from '../../../api/qos.ts';
-import { nodeEvents } from '../../../api/reasons.ts';
-import { podLimits } from '../../../api/resources.ts';
-import { errorMessage } from '../../../base/errors.ts';
-import type { Logger } from '../../../base/log.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import type { NodeEventRecorder } from '../../ports/recorder.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { quantityValue } from '../../../../api/quantity.ts';
+import { podQos } from '../../../../api/qos.ts';
+import { nodeEvents } from '../../../../api/reasons.ts';
+import { podLimits } from '../../../../api/resources.ts';
+import { errorMessage } from '../../../../base/errors.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import type { NodeEventRecorder } from '../../../ports/recorder.ts';
 
 /** What a pod may use of memory as a whole; undefined when nothing bounds it. Same rule as for the limit of its cgroup. */
 export function podMemoryLimitBytes(pod: Pod): number | undefined {

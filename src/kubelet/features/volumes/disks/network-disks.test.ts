@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Volume } from '../../../api/core/volume.ts';
-import { podUid } from '../../model/ids.ts';
-import type { FakeProgram } from '../../ports/testing/fake-processes.ts';
-import { ROOT, secret, testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import type { Volume } from '../../../../api/core/volume.ts';
+import { podUid } from '../../../model/ids.ts';
+import type { FakeProgram } from '../../../ports/testing/fake-processes.ts';
+import { ROOT, secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const IQN = 'iqn.2026-01.org.example:disk';
 const disk = (more: object = {}): Volume => ({ name: 'd', iscsi: { targetPortal: '10.0.0.1', iqn: IQN, lun: 2, ...more } });

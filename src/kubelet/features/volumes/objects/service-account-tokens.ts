@@ -1,8 +1,8 @@
-import type { Clock } from '../../../base/clock.ts';
-import { errorMessage, KubeletError } from '../../../base/errors.ts';
-import type { Logger } from '../../../base/log.ts';
-import type { Random } from '../../../base/random.ts';
-import type { IssuedToken, TokenOrder, TokenSource } from '../../ports/tokens.ts';
+import type { Clock } from '../../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../../base/errors.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { Random } from '../../../../base/random.ts';
+import type { IssuedToken, TokenOrder, TokenSource } from '../../../ports/tokens.ts';
 
 const LONGEST_USE_MS = 24 * 3_600_000;
 const LONGEST_JITTER_MS = 10_000;

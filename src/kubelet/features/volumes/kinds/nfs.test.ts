@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KubeletError } from '../../../base/errors.ts';
-import { podUid } from '../../model/ids.ts';
-import { testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import { podUid } from '../../../model/ids.ts';
+import { testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const share = { name: 'n', nfs: { server: 'fd00::1', path: '/export', readOnly: true } };
 

@@ -1,11 +1,11 @@
-import type { Pod } from '../../../api/core/pod.ts';
-import type { EmptyDirVolumeSource } from '../../../api/core/volume-source.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { EmptyDirVolumeSource } from '../../../../api/core/volume-source.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import type { HugePages } from './huge-pages.ts';
 import type { Tmpfs } from './tmpfs.ts';
-import { belongsToGroup, giveToGroup } from './volume-ownership.ts';
+import { belongsToGroup, giveToGroup } from '../volume-ownership.ts';
 
 const EVERYBODY = 0o777;
 

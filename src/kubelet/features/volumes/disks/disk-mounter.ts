@@ -1,7 +1,7 @@
-import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
-import type { Logger } from '../../../base/log.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import type { Processes } from '../../ports/processes.ts';
+import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import type { Processes } from '../../../ports/processes.ts';
 
 export const DEFAULT_FS_TYPE = 'ext4';
 const LOOK_LIMIT_MS = 30_000;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorMessage } from '../../../base/errors.ts';
-import type { PodSpec } from '../../../api/core/pod-spec.ts';
-import type { Volume } from '../../../api/core/volume.ts';
+import { errorMessage } from '../../../../base/errors.ts';
+import type { PodSpec } from '../../../../api/core/pod-spec.ts';
+import type { Volume } from '../../../../api/core/volume.ts';
 import { computeTmpfsSizeBytes } from './tmpfs.ts';
-import { nestedMountPoints } from './nested-mounts.ts';
-import { configMap, secret, testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import { nestedMountPoints } from '../objects/nested-mounts.ts';
+import { configMap, secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 /** The error of the first attempt, undefined when the volume was made. */
 async function firstError(world: ReturnType<typeof volumeWorld>, volume: Volume, spec: Partial<PodSpec> = {}): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import type { HostFiles } from '../../ports/host-files.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
 
 const HOSTS = '/sys/class/scsi_host';
 const ISCSI_HOSTS = '/sys/class/iscsi_host';

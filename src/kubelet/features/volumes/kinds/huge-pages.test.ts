@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodSpec } from '../../../api/core/pod-spec.ts';
+import type { PodSpec } from '../../../../api/core/pod-spec.ts';
 import { hugePageSizeOf } from './huge-pages.ts';
-import { testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import { testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const wanting = (...sizes: string[]): Partial<PodSpec> => ({ containers: sizes.map((size, index) => ({ name: `c${index}`, image: 'x', resources: { limits: { [`hugepages-${size}`]: size } }, volumeMounts: [{ name: 'h', mountPath: '/h' }] })) });
 

@@ -1,12 +1,12 @@
-import type { FlexPersistentVolumeSource } from '../../../api/core/persistent-volume.ts';
-import type { Pod } from '../../../api/core/pod.ts';
-import type { FlexVolumeSource } from '../../../api/core/volume-source-remote.ts';
-import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
-import type { ClusterObjects } from '../../ports/cluster-objects.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import type { Processes } from '../../ports/processes.ts';
-import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { FlexPersistentVolumeSource } from '../../../../api/core/persistent-volume.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { FlexVolumeSource } from '../../../../api/core/volume-source-remote.ts';
+import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import type { ClusterObjects } from '../../../ports/cluster-objects.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import type { Processes } from '../../../ports/processes.ts';
+import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import { isMounted } from './pod-mounts.ts';
 
 const CALL_LIMIT_MS = 110_000;

@@ -1,8 +1,8 @@
-import type { NFSVolumeSource } from '../../../api/core/volume-source-remote.ts';
-import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { NFSVolumeSource } from '../../../../api/core/volume-source-remote.ts';
+import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import { isMounted } from './pod-mounts.ts';
 
 const FOLDER_MODE = 0o750;

@@ -1,6 +1,6 @@
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import type { VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import type { VolumeReady, VolumeRequest } from '../../../ports/volume-plugin.ts';
 
 const FOLDER_MODE = 0o750;
 

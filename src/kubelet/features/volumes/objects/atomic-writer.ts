@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer';
-import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
-import type { Clock } from '../../../base/clock.ts';
-import type { Logger } from '../../../base/log.ts';
-import type { Random } from '../../../base/random.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
+import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
+import type { Clock } from '../../../../base/clock.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { Random } from '../../../../base/random.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
 import { validatedPayload, type Payload } from './payload.ts';
-import { giveToGroup } from './volume-ownership.ts';
+import { giveToGroup } from '../volume-ownership.ts';
 
 const DATA = '..data';
 const DATA_NEXT = '..data_tmp';

@@ -1,8 +1,8 @@
-import type { FCVolumeSource } from '../../../api/core/volume-source-remote.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Processes } from '../../ports/processes.ts';
-import type { VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { FCVolumeSource } from '../../../../api/core/volume-source-remote.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Processes } from '../../../ports/processes.ts';
+import type { VolumeSpec } from '../../../ports/volume-plugin.ts';
 import { ScsiBus } from './scsi-bus.ts';
 import type { DiskSource } from './staged-disk.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KubeletError } from '../../../base/errors.ts';
-import { podUid } from '../../model/ids.ts';
-import type { TokenOrder, TokenSource } from '../../ports/tokens.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import { podUid } from '../../../model/ids.ts';
+import type { TokenOrder, TokenSource } from '../../../ports/tokens.ts';
 import { commonUserOf } from './projected.ts';
 import { computeRefreshAtMs } from './service-account-tokens.ts';
-import { testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import { testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const HOUR_MS = 3_600_000;
 const projected = { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 3600 } }] } };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorKind } from '../../../base/errors.ts';
-import { seededRandom } from '../../../base/random.ts';
-import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog } from '../../../base/testing/recording-log.ts';
-import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
+import { errorKind } from '../../../../base/errors.ts';
+import { seededRandom } from '../../../../base/random.ts';
+import { FakeClock } from '../../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../../base/testing/recording-log.ts';
+import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
 import { AtomicWriter } from './atomic-writer.ts';
 import type { Payload } from './payload.ts';
 

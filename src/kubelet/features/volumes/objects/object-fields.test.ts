@@ -1,8 +1,8 @@
 // Modes, choices and what may be missing, in each kind of volume that shows objects or fields of the pod.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Volume } from '../../../api/core/volume.ts';
-import { configMap, secret, testPod, volumePath, volumeWorld } from './testing/volume-world.ts';
+import type { Volume } from '../../../../api/core/volume.ts';
+import { configMap, secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const objects = (): ReturnType<typeof volumeWorld> => {
   const world = volumeWorld();

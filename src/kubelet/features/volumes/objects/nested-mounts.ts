@@ -1,6 +1,6 @@
 import path from 'node:path/posix';
-import { allContainers } from '../../../api/pod.ts';
-import type { Pod } from '../../../api/core/pod.ts';
+import { allContainers } from '../../../../api/pod.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
 
 /**
  * Folders that must exist inside this (read-only) volume because a container mounts another volume below where it mounts this one.

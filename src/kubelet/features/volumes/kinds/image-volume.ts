@@ -1,4 +1,4 @@
-import type { VolumePlugin, VolumeReady, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { VolumePlugin, VolumeReady, VolumeSpec } from '../../../ports/volume-plugin.ts';
 
 /** An image shown as files. The runtime mounts it with the container; pulling it belongs to starting containers, not to volumes. */
 export class ImageVolumePlugin implements VolumePlugin {

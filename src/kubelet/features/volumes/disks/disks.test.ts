@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PersistentVolumeSpec } from '../../../api/core/persistent-volume.ts';
-import type { PodSpec } from '../../../api/core/pod-spec.ts';
-import { podUid } from '../../model/ids.ts';
-import type { FakeProgram } from '../../ports/testing/fake-processes.ts';
-import { ROOT, testPod, volumeWorld } from './testing/volume-world.ts';
+import type { PersistentVolumeSpec } from '../../../../api/core/persistent-volume.ts';
+import type { PodSpec } from '../../../../api/core/pod-spec.ts';
+import { podUid } from '../../../model/ids.ts';
+import type { FakeProgram } from '../../../ports/testing/fake-processes.ts';
+import { ROOT, testPod, volumeWorld } from '../testing/volume-world.ts';
 
 const STAGED = `${ROOT}/plugins/kubernetes.io/local-volume/mounts/pv`;
 

@@ -1,14 +1,14 @@
-import type { Pod } from '../../../api/core/pod.ts';
-import type { ResourceList } from '../../../api/core/resource-requirements.ts';
-import type { ConfigMapVolumeSource, SecretVolumeSource } from '../../../api/core/volume-source.ts';
-import { KubeletError } from '../../../base/errors.ts';
-import type { ClusterObjects, ClusterObjectChange } from '../../ports/cluster-objects.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { ResourceList } from '../../../../api/core/resource-requirements.ts';
+import type { ConfigMapVolumeSource, SecretVolumeSource } from '../../../../api/core/volume-source.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { ClusterObjects, ClusterObjectChange } from '../../../ports/cluster-objects.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import type { AtomicWriter } from './atomic-writer.ts';
 import { nestedMountPoints } from './nested-mounts.ts';
 import { configMapPayload, secretPayload, type Payload } from './payload.ts';
-import type { Tmpfs } from './tmpfs.ts';
+import type { Tmpfs } from '../kinds/tmpfs.ts';
 
 const READABLE_BY_ALL = 0o644;
 

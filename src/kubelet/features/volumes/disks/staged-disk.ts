@@ -1,10 +1,10 @@
-import type { Pod } from '../../../api/core/pod.ts';
-import { isKind, KubeletError } from '../../../base/errors.ts';
-import type { HostFiles } from '../../ports/host-files.ts';
-import type { Mounts } from '../../ports/mounts.ts';
-import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../ports/volume-plugin.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { isKind, KubeletError } from '../../../../base/errors.ts';
+import type { HostFiles } from '../../../ports/host-files.ts';
+import type { Mounts } from '../../../ports/mounts.ts';
+import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../../ports/volume-plugin.ts';
 import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
-import { bindIntoPod, isMounted, linkDevice } from './pod-mounts.ts';
+import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
 const FOLDER_MODE = 0o750;
 const NOTE_MODE = 0o600;
