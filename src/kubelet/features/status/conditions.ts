@@ -43,9 +43,10 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
     ['ContainersReady', containersReady(facts)],
     ['PodScheduled', TRUE],
   ];
-  if (couldRestartAll(facts.pod)) own.push(['AllContainersRestarting', restartingAll(facts)]);
   const generation = facts.pod.metadata.generation;
-  return [...kept, ...own.map(([type, verdict]) => (generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict }))];
+  const observed = own.map(([type, verdict]) => (generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict }));
+  // The one condition that upstream gives no generation.
+  return [...kept, ...observed, ...(couldRestartAll(facts.pod) ? [{ type: 'AllContainersRestarting', ...restartingAll(facts) }] : [])];
 }
 
 function initialized(facts: ConditionFacts): Verdict {

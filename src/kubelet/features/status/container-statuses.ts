@@ -31,14 +31,12 @@ const UNKNOWN_EXIT_CODE = 137;
  * Order of knowledge: nothing yet → what was published → what vanished → what the runtime says → why a start failed.
  */
 export function containerStatuses(facts: ContainerStatusFacts, containers: readonly AnyContainer[], kind: 'init' | 'regular' | 'ephemeral'): ContainerStatus[] {
-  const isGivenUp = facts.rules.isGivenUp(facts.pod, facts.runtime);
   const restartingAll = facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime);
   const statuses = containers.map((container) => {
     const previous = facts.previous.find((status) => status.name === container.name);
     const records = recordsOf(facts, container, kind);
     const known = records[0] === undefined ? missing(facts, container, previous, restartingAll) : { ...present(facts, records, previous), ...resourcesOf(facts, container, records[0]) };
-    const status = waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) } });
-    return isGivenUp && status.state?.waiting !== undefined ? neverToRun(status) : status;
+    return waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) } });
   });
   return kind === 'init' ? statuses : statuses.toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -90,13 +88,6 @@ function missing(facts: ContainerStatusFacts, container: AnyContainer, previous:
       },
     },
   };
-}
-
-/** Waiting for a start that will not come: it ends as it ended last, or unseen if nobody knows whether it ever ran. */
-function neverToRun(status: ContainerStatus): ContainerStatus {
-  const message = 'The container has no record in the container runtime, and its pod is not started again';
-  const ended = status.lastState?.terminated;
-  return { ...status, state: { terminated: ended ?? { exitCode: UNKNOWN_EXIT_CODE, reason: terminatedReasons.containerStatusUnknown, message } }, lastState: {} };
 }
 
 function resetInPlace(waiting: ContainerStatus, previous: ContainerStatus): ContainerStatus {

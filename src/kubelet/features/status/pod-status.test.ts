@@ -247,6 +247,19 @@ describe('readiness and conditions', () => {
       assert.deepEqual([status.phase, lost?.exitCode, lost?.reason], ['Failed', 137, 'ContainerStatusUnknown']);
     });
 
+    it('shows as waiting what its turn never came to, and that it was never initialized', () => {
+      const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('s', { restartPolicy: 'Always' }), container('z')] });
+      const status = generate(subject, runtime(exited('a', 1)), over);
+      assert.deepEqual([status.phase, ...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].slice(2).map((each) => (each as { state?: object }).state), Array.from({ length: 3 }, () => ({ waiting: { reason: 'PodInitializing' } })));
+      assert.deepEqual([status.phase, conditions(status).Initialized], ['Failed', 'False ContainersNotInitialized']);
+    });
+
+    it('is Failed when its sandbox died before an init container was made that came next', () => {
+      const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('z')] });
+      const status = generate(subject, runtime(exited('a', 0)), over);
+      assert.deepEqual([status.phase, status.initContainerStatuses?.[1]?.state?.terminated?.reason, status.containerStatuses?.[0]?.state?.waiting?.reason], ['Failed', 'ContainerStatusUnknown', 'PodInitializing']);
+    });
+
     it('is Failed when its sandbox died before its regular containers were made', () => {
       assert.equal(generate(never, runtime(exited('init', 0)), over).phase, 'Failed');
     });
@@ -271,6 +284,34 @@ describe('readiness and conditions', () => {
     it('still runs while one of its containers does', () => {
       assert.equal(generate(never, runtime(exited('init', 0), record('web')), over).phase, 'Running');
     });
+  });
+
+  describe('of a pod that is over', () => {
+    const over = { isTerminal: true, isOver: true };
+
+    it('is Failed when its containers never came to run, and none of them waits; static pods keep their phase', () => {
+      const status = generate(pod(), runtime(), over);
+      assert.deepEqual([status.phase, status.containerStatuses?.[0]?.state?.terminated?.reason], ['Failed', 'ContainerStatusUnknown']);
+      const again = generate(pod(), runtime(), { ...over, previous: status });
+      assert.deepEqual(again.containerStatuses, status.containerStatuses);
+      const fixed = pod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
+      const first = generate(fixed, runtime(), { ...over, previous: { phase: 'Pending' } });
+      assert.deepEqual([first.phase, generate(fixed, runtime(), { ...over, previous: first }).phase], ['Pending', 'Pending']);
+    });
+
+    it('tells what its containers ended with, and why it was ended', () => {
+      const status = generate(pod(), runtime(exited('web', 143)), { ...over, previous: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'm' } });
+      assert.deepEqual([status.phase, status.reason, status.containerStatuses?.[0]?.state?.terminated?.exitCode], ['Failed', 'DeadlineExceeded', 143]);
+    });
+  });
+
+  it('gives every condition of its own the generation it was made of, but the one of RestartAllContainers', () => {
+    const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [1] } };
+    const status = generate(pod({ containers: [container('web', { restartPolicyRules: [rule] })] }, { generation: 4 }), runtime(record('web')));
+    assert.deepEqual([status.observedGeneration, status.conditions?.map(({ type, observedGeneration }) => `${type} ${observedGeneration}`)], [
+      4,
+      ['PodReadyToStartContainers 4', 'Initialized 4', 'Ready 4', 'ContainersReady 4', 'PodScheduled 4', 'AllContainersRestarting undefined'],
+    ]);
   });
 
   it('keeps conditions of others and the addresses of a stopped pod', () => {

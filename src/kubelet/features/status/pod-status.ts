@@ -1,5 +1,5 @@
 import { orderPodIps } from '../../../api/pod-ips.ts';
-import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
+import { isHostNetwork, isRestartableInit, isStaticPod } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -7,8 +7,10 @@ import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../.
 import { containerId, type ContainerId } from '../../model/ids.ts';
 import type { ProbeType } from '../../model/probe-result.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { closeStatuses } from './close-statuses.ts';
 import { computeConditions } from './conditions.ts';
 import { containerStatuses } from './container-statuses.ts';
+import { endWaiting } from './given-up.ts';
 import type { ActuatedRecords, ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
 import { limitMessages } from './message-limit.ts';
 import { computePhase } from './phase.ts';
@@ -21,6 +23,8 @@ export interface PodStatusFacts {
   previous: PodStatus | undefined;
   /** The pod is being stopped for good. */
   isTerminal: boolean;
+  /** It was stopped, and nothing more of it will be read: what has no end by now has none that anybody knows. */
+  isOver?: boolean;
   /** Somebody is at work on the pod who may start again what has ended: that nothing runs is not the end of it. */
   isUndecided?: boolean;
   /** The agent's own verdict that overrides what the containers say: rejected, evicted, past its deadline. */
@@ -44,15 +48,19 @@ export interface PodStatusFacts {
 export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { pod, runtime, previous, rules, failures, runtimeName } = facts;
   const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName, stopSignals: facts.stopSignals, ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }) });
-  const init = containerStatuses(of(previous?.initContainerStatuses), pod.spec.initContainers ?? [], 'init');
-  const regular = containerStatuses(of(previous?.containerStatuses), pod.spec.containers, 'regular');
-  const ephemeral = containerStatuses(of(previous?.ephemeralContainerStatuses), pod.spec.ephemeralContainers ?? [], 'ephemeral');
+  const known = {
+    init: containerStatuses(of(previous?.initContainerStatuses), pod.spec.initContainers ?? [], 'init'),
+    regular: containerStatuses(of(previous?.containerStatuses), pod.spec.containers, 'regular'),
+    ephemeral: containerStatuses(of(previous?.ephemeralContainerStatuses), pod.spec.ephemeralContainers ?? [], 'ephemeral'),
+  };
+  const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endWaiting(pod, known) : known;
   const judged = {
     init: init.map((status) => judge(facts, status, pod.spec.initContainers ?? [])),
     regular: regular.map((status) => judge(facts, status, pod.spec.containers)),
   };
   const statuses = [...judged.init, ...judged.regular];
-  const phase = phaseOf(facts, statuses);
+  const phase = finalPhase(facts, phaseOf(facts, statuses));
+  const shown = facts.isOver === true ? closeStatuses(pod, judged) : judged;
   const status: PodStatus = { phase, qosClass: podQos(pod) };
   if (pod.metadata.generation !== undefined) status.observedGeneration = pod.metadata.generation;
   Object.assign(status, reasonOf(facts, phase));
@@ -67,8 +75,8 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   });
   addAddresses(status, facts);
   if (facts.resize !== undefined) Object.assign(status, podStatusResources(pod, facts.resize.actuated));
-  if (judged.init.length > 0) status.initContainerStatuses = limitMessages(pod, judged.init);
-  status.containerStatuses = limitMessages(pod, judged.regular);
+  if (shown.init.length > 0) status.initContainerStatuses = limitMessages(pod, shown.init);
+  status.containerStatuses = limitMessages(pod, shown.regular);
   if (ephemeral.length > 0) status.ephemeralContainerStatuses = limitMessages(pod, ephemeral);
   return status;
 }
@@ -92,6 +100,12 @@ function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): P
   const said = facts.previous?.phase;
   if (isTerminalPhase(computed)) return facts.isUndecided === true && !isTerminalPhase(said) ? (said ?? 'Pending') : computed;
   return isTerminalPhase(said) ? said : computed;
+}
+
+/** A pod that is over has failed if nothing else can be said of it; static pods keep what they were, as with upstream. */
+function finalPhase(facts: PodStatusFacts, phase: PodPhase): PodPhase {
+  if (facts.isOver !== true || isTerminalPhase(phase)) return phase;
+  return isStaticPod(facts.pod) ? (facts.previous?.phase ?? phase) : 'Failed';
 }
 
 function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reason' | 'message'> {
