@@ -60,6 +60,18 @@ describe('a container', SIDE_BY_SIDE, () => {
     await agent.remove('gated');
   });
 
+  test('runs the same whatever a scheduler or Windows is told about its pod', async () => {
+    const { agent } = ground;
+    const near = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } } }] };
+    const windowsOptions = { runAsUserName: 'Administrator' };
+    const spec = {
+      schedulerName: 'my-scheduler', preemptionPolicy: 'Never', topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }], affinity: { podAffinity: near, podAntiAffinity: near },
+      securityContext: { windowsOptions }, containers: [container('main', { securityContext: { windowsOptions } })],
+    };
+    await agent.run(pod('for-others', spec));
+    assert.equal(await agent.inside('for-others', 'id -u'), '0');
+  });
+
   test('starts without objects that are optional and not there', async () => {
     const { agent } = ground;
     const envFrom = [{ configMapRef: { name: 'nowhere', optional: true } }, { secretRef: { name: 'nowhere', optional: true } }];

@@ -24,7 +24,7 @@ const fields = real('fields');
 const around = real('lifecycle-surroundings');
 
 /** Said by the scheduler, or for another system: shown to change nothing of what the runtime is told. */
-const withoutEffect = [plain];
+const withoutEffect = [plain, fields];
 const refusedKind = [volume('refused-kinds')];
 const objectVolume = { 'items optional': [volume('kinds/plugins'), objectFields, fields], defaultMode: [objectFields, fields] };
 
@@ -80,7 +80,8 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     os: [chain, real('security')],
     hostUsers: [runtime('own-users'), wire, real('user-namespaces')],
     resources: [feature('container-manager/qos-tree'), real('resources')],
-    'schedulerName preemptionPolicy topologySpreadConstraints schedulingGates schedulingGroup': withoutEffect,
+    'schedulerName preemptionPolicy topologySpreadConstraints': withoutEffect,
+    'schedulingGates schedulingGroup': [plain],
   },
   Volume: {
     name: [volume('volume-manager'), around],
