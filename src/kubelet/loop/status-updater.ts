@@ -80,6 +80,7 @@ export class StatusUpdater {
       runtime,
       previous,
       isTerminal,
+      isOver: phase === 'terminated' || phase === 'finished',
       isUndecided: this.#acting.has(uid),
       override: verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous),
       rules,
