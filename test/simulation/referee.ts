@@ -1,4 +1,4 @@
-import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/restart-policy.ts';
+import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/restart-policy.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import type { Container } from '../../src/api/core/container.ts';
 import type { ContainerStatus, PodStatus } from '../../src/api/core/pod-status.ts';

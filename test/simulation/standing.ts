@@ -3,7 +3,7 @@ import type { Container } from '../../src/api/core/container.ts';
 import { quantityMilliValue, quantityValue } from '../../src/api/quantity.ts';
 import type { LinuxResources } from '../../src/kubelet/ports/runtime.ts';
 import { computePodLimits } from '../../src/kubelet/features/container-manager/qos-tree.ts';
-import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/restart-policy.ts';
+import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/restart-policy.ts';
 import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
 import type { ManifestFolder } from './manifests.ts';

@@ -3,7 +3,7 @@ import { findContainer, podFullName, podKey } from '../../api/pod.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { sameContent } from '../features/pod-config/canonical-json.ts';
 import { formatProblem, readManifest } from '../features/pod-config/manifest-reader.ts';
-import { describeStep } from '../features/pod-runtime/steps.ts';
+import { describeStep } from '../features/pod-runtime/plan/steps.ts';
 import type { HealthCheck } from '../features/server/health-app.ts';
 import type { LogQuery } from '../features/server/log-query.ts';
 import type { ContainerTarget, ExecRequest, LocalApiSources, PlannedPod, Problem } from '../features/server/local-api.ts';

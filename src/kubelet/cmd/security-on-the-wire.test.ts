@@ -8,11 +8,11 @@ import { NamespaceMode, SecurityProfile_ProfileType, SupplementalGroupsPolicy, t
 import { tempSocket } from '../../cri/testing/temp-socket.ts';
 import type { PodSpec } from '../../api/core/pod-spec.ts';
 import { CriRuntime } from '../adapters/cri-runtime.ts';
-import { containerConfig } from '../features/pod-runtime/container-config.ts';
-import { sandboxConfig } from '../features/pod-runtime/sandbox-config.ts';
+import { containerConfig } from '../features/pod-runtime/config/container-config.ts';
+import { sandboxConfig } from '../features/pod-runtime/config/sandbox-config.ts';
 import { aContainer, aPod } from '../features/pod-runtime/testing/builders.ts';
 import { testNode as node, testSettings as settings } from '../features/pod-runtime/testing/harness.ts';
-import type { PodPlacement } from '../features/pod-runtime/node-facts.ts';
+import type { PodPlacement } from '../features/pod-runtime/config/node-facts.ts';
 
 async function onTheWire(context: TestContext, spec: Partial<PodSpec>, userns?: PodPlacement['userns']): Promise<{ sandbox: RunPodSandboxRequest; container: CreateContainerRequest }> {
   const seen: { sandbox?: unknown; container?: unknown } = {};

@@ -8,7 +8,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { PodPhase } from '../../api/core/pod-status.ts';
 import type { Standing } from '../features/admission/standing.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
-import type { KillFailure } from '../features/pod-runtime/kill-pod.ts';
+import type { KillFailure } from '../features/pod-runtime/execute/kill-pod.ts';
 import type { SyncOutcome } from '../features/pod-runtime/sync-run.ts';
 import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';

@@ -7,9 +7,9 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
-import type { DnsConfig } from './dns-config.ts';
+import type { DnsConfig } from './config/dns-config.ts';
 import type { ActuatedResources, ImageEnsurer, LifecycleHooks, ObjectLookup, OnChange, PodCgroups, ProbeVerdicts, RuntimeCacheWriter, RuntimeHandlers, ServiceLookup, Timeline } from './interfaces.ts';
-import type { ContainerSettings, NodeFacts } from './node-facts.ts';
+import type { ContainerSettings, NodeFacts } from './config/node-facts.ts';
 
 /** Everything PodRuntime is given. */
 export interface PodRuntimeDeps {

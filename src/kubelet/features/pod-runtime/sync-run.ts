@@ -5,13 +5,13 @@ import { podUid } from '../../model/ids.ts';
 import type { PodVolumes } from '../../model/pod-volumes.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type { SandboxConfig } from '../../ports/runtime.ts';
-import type { PreparedFiles } from './container-files.ts';
+import type { PreparedFiles } from './config/container-files.ts';
 import type { ImageOutcome } from './interfaces.ts';
-import type { PodPlacement } from './node-facts.ts';
+import type { PodPlacement } from './config/node-facts.ts';
 import type { PaceSlot, StartPacer, Tracked } from './start-pacer.ts';
 import { track } from './start-pacer.ts';
 import type { StartFailure } from './start-failures.ts';
-import type { Step, Wait } from './steps.ts';
+import type { Step, Wait } from './plan/steps.ts';
 import { withContainer, withSandbox, withoutContainer } from './status-fold.ts';
 import { orAborted } from './wait-within.ts';
 

@@ -11,13 +11,13 @@ const runtime = (name: string): string => feature(`pod-runtime/${name}`);
 const volume = (name: string): string => feature(`volumes/${name}`);
 const real = (name: string): string => `test/integration/${name}.test.ts`;
 
-const container = runtime('container-config');
+const container = runtime('config/container-config');
 const chain = feature('admission/admission-chain');
 const probes = feature('probes/probe-manager');
 const hooks = feature('lifecycle-hooks/hook-runner');
-const security = runtime('security-config');
+const security = runtime('config/security-config');
 const wire = 'src/kubelet/cmd/security-on-the-wire.test.ts';
-const plain = runtime('plain-fields');
+const plain = runtime('config/plain-fields');
 const objectFields = volume('objects/object-fields');
 const validation = 'src/api/validation/validate-pod.test.ts';
 const fields = real('fields');
@@ -37,11 +37,11 @@ const containerTests: TypeTests = {
   envFrom: [container, around],
   env: [container, around],
   resources: [container, real('resources')],
-  resizePolicy: [runtime('compute-resize'), real('resources')],
-  restartPolicy: [runtime('compute-pod-actions'), real('lifecycle-containers')],
-  restartPolicyRules: [runtime('compute-pod-actions'), real('lifecycle-restarts')],
-  volumeMounts: [runtime('mounts-config'), real('volume-paths')],
-  volumeDevices: [runtime('mounts-config'), real('volume-kinds')],
+  resizePolicy: [runtime('plan/compute-resize'), real('resources')],
+  restartPolicy: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
+  restartPolicyRules: [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')],
+  volumeMounts: [runtime('config/mounts-config'), real('volume-paths')],
+  volumeDevices: [runtime('config/mounts-config'), real('volume-kinds')],
   'livenessProbe readinessProbe startupProbe': [probes, real('lifecycle-probes-hooks')],
   lifecycle: [hooks, real('lifecycle-probes-hooks')],
   terminationMessagePath: [plain, fields],
@@ -54,11 +54,11 @@ const containerTests: TypeTests = {
 export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   PodSpec: {
     volumes: [volume('volume-manager'), real('volume-kinds')],
-    initContainers: [runtime('compute-pod-actions'), real('lifecycle-containers')],
+    initContainers: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
     containers: [runtime('sync-pod'), real('lifecycle-containers')],
     ephemeralContainers: [runtime('sync-pod'), real('ephemeral')],
-    restartPolicy: [runtime('compute-pod-actions'), real('lifecycle-containers')],
-    terminationGracePeriodSeconds: [runtime('kill-pod'), real('lifecycle-containers')],
+    restartPolicy: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
+    terminationGracePeriodSeconds: [runtime('execute/kill-pod'), real('lifecycle-containers')],
     activeDeadlineSeconds: ['src/kubelet/loop/status-updater.test.ts', real('lifecycle-containers')],
     'dnsPolicy dnsConfig': [container, around],
     nodeSelector: [chain, real('admission')],
@@ -67,18 +67,18 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     securityContext: [security, real('security')],
     imagePullSecrets: [feature('images/image-manager'), real('images')],
     'hostname subdomain setHostnameAsFQDN': [container, real('identity')],
-    hostnameOverride: [runtime('pod-identity'), real('identity')],
+    hostnameOverride: [runtime('config/pod-identity'), real('identity')],
     hostAliases: [container, around],
     affinity: [chain, real('admission')],
     tolerations: [chain],
     priorityClassName: [chain, real('admission')],
     priority: [chain],
     readinessGates: [feature('status/pod-status'), fields],
-    runtimeClassName: [runtime('pod-identity'), real('identity')],
-    enableServiceLinks: [runtime('service-env'), real('identity')],
+    runtimeClassName: [runtime('config/pod-identity'), real('identity')],
+    enableServiceLinks: [runtime('config/service-env'), real('identity')],
     overhead: [feature('container-manager/container-manager'), real('identity')],
     os: [chain, real('security')],
-    hostUsers: [runtime('own-users'), wire, real('user-namespaces')],
+    hostUsers: [runtime('config/own-users'), wire, real('user-namespaces')],
     resources: [feature('container-manager/qos-tree'), real('resources')],
     'schedulerName preemptionPolicy topologySpreadConstraints': withoutEffect,
     'schedulingGates schedulingGroup': [plain],
@@ -89,7 +89,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     emptyDir: [volume('kinds/plugins'), real('lifecycle-containers')],
     'configMap secret projected': [volume('kinds/plugins'), around],
     downwardAPI: [objectFields, fields],
-    image: [runtime('image-volumes'), real('image-volumes')],
+    image: [runtime('config/image-volumes'), real('image-volumes')],
     'persistentVolumeClaim ephemeral': [volume('claims'), real('volume-kinds')],
     csi: [feature('csi/csi-mount'), real('csi')],
     nfs: [volume('kinds/nfs'), real('volume-kinds')],
@@ -138,14 +138,14 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   SecretKeySelector: { 'name key': [container, around], optional: [container, fields] },
   FileKeySelector: { '*': [container, real('identity')] },
   ResourceRequirements: { '*': [container, around] },
-  ContainerRestartRule: { '*': [runtime('compute-pod-actions'), real('lifecycle-restarts')] },
-  ContainerRestartRuleOnExitCodes: { '*': [runtime('compute-pod-actions'), real('lifecycle-restarts')] },
-  VolumeMount: { '*': [runtime('mounts-config'), real('volume-paths')] },
+  ContainerRestartRule: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
+  ContainerRestartRuleOnExitCodes: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
+  VolumeMount: { '*': [runtime('config/mounts-config'), real('volume-paths')] },
   Probe: {
     'exec httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [probes, real('lifecycle-probes-hooks')],
     grpc: [probes, fields],
     successThreshold: [feature('probes/probe-state'), fields],
-    terminationGracePeriodSeconds: [runtime('kill-pod'), real('lifecycle-restarts')],
+    terminationGracePeriodSeconds: [runtime('execute/kill-pod'), real('lifecycle-restarts')],
   },
   ExecAction: { '*': [probes, real('lifecycle-probes-hooks')] },
   HTTPGetAction: { 'path port httpHeaders': [probes, real('lifecycle-probes-hooks')], 'host scheme': [probes, fields] },
@@ -157,7 +157,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   SleepAction: { '*': [hooks, real('lifecycle-probes-hooks')] },
   SecurityContext: {
     '*': [security, real('security')],
-    readOnlyRootFilesystem: [runtime('security.property'), real('security')],
+    readOnlyRootFilesystem: [runtime('config/security.property'), real('security')],
     seLinuxOptions: [security, wire],
     procMount: [security, real('user-namespaces')],
     windowsOptions: withoutEffect,

@@ -4,8 +4,8 @@ import type { PodSpec } from '../../../../api/core/pod-spec.ts';
 import { runtimeAnnotations, runtimeLabels } from '../../../../api/annotations.ts';
 import { containerId, podUid, sandboxId } from '../../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../../model/runtime-status.ts';
-import { containerHash } from '../container-hash.ts';
-import type { PlanFacts } from '../plan-facts.ts';
+import { containerHash } from '../plan/container-hash.ts';
+import type { PlanFacts } from '../plan/plan-facts.ts';
 
 const testUid = 'uid-1';
 

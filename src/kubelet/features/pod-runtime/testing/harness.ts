@@ -12,8 +12,8 @@ import { FakeMounts } from '../../../ports/testing/fake-mounts.ts';
 import { FakeRuntime } from '../../../ports/testing/fake-runtime.ts';
 import type { PodRuntimeDeps } from '../deps.ts';
 import type { ImageOutcome } from '../interfaces.ts';
-import type { KillOutcome, KillPodRequest } from '../kill-pod.ts';
-import type { ContainerSettings, NodeFacts } from '../node-facts.ts';
+import type { KillOutcome, KillPodRequest } from '../execute/kill-pod.ts';
+import type { ContainerSettings, NodeFacts } from '../config/node-facts.ts';
 import { PodRuntime } from '../pod-runtime.ts';
 import type { SyncOutcome, SyncPodRequest } from '../sync-run.ts';
 

@@ -1,0 +1,52 @@
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { AnyContainer } from '../../../../api/pod.ts';
+import type { ContainerConfig, Mount } from '../../../ports/runtime.ts';
+import { expandVariables } from './expand.ts';
+import { containerAnnotations, containerLabels } from './labels.ts';
+import type { ContainerSettings, NodeFacts, PodPlacement } from './node-facts.ts';
+import { containerResources } from './resources-config.ts';
+import type { SecurityFacts } from './security-config.ts';
+import { containerSecurity } from './security-config.ts';
+
+export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targetId'> {
+  settings: ContainerSettings;
+  node: NodeFacts;
+  placement: PodPlacement;
+  attempt: number;
+  imageRef: string;
+  runtimeHandler: string;
+  env: ReadonlyMap<string, string>;
+  /** Ready to use: host paths resolved, files of the agent's own in place. */
+  mounts: readonly Mount[];
+  devices?: ContainerConfig['devices'];
+}
+
+/** Relative to the sandbox's log directory. */
+function containerLogPath(name: string, attempt: number): string {
+  return `${name}/${attempt}.log`;
+}
+
+/** CRI's container configuration (upstream: kuberuntime_container.go generateContainerConfig). Throws `Invalid` with the message users see. */
+export function containerConfig(pod: Pod, container: AnyContainer, facts: ContainerFacts): ContainerConfig {
+  const expand = (text: string): string => expandVariables(text, (name) => facts.env.get(name));
+  return {
+    name: container.name,
+    attempt: facts.attempt,
+    image: { image: facts.imageRef, userSpecifiedImage: container.image ?? '', runtimeHandler: facts.runtimeHandler },
+    command: (container.command ?? []).map(expand),
+    args: (container.args ?? []).map(expand),
+    workingDir: container.workingDir ?? '',
+    envs: [...facts.env].map(([key, value]) => ({ key, value })),
+    mounts: facts.mounts,
+    devices: facts.devices ?? [],
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, facts.attempt),
+    logPath: containerLogPath(container.name, facts.attempt),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    resources: containerResources(pod, container, facts),
+    ...(container.lifecycle?.stopSignal === undefined || facts.settings.stopSignals !== true ? {} : { stopSignal: container.lifecycle.stopSignal }),
+    security: containerSecurity(pod, container, facts),
+  };
+}

@@ -1,0 +1,122 @@
+import type { PodDNSConfig } from '../../../../api/core/pod-spec.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { goQuote } from '../../../../api/go-quote.ts';
+import { isHostNetwork } from '../../../../api/pod.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+
+export interface DnsConfig {
+  servers: readonly string[];
+  searches: readonly string[];
+  options: readonly string[];
+}
+
+/** A remark for the pod's events, or for the node's. */
+export interface DnsRemark {
+  about: 'pod' | 'node';
+  reason: 'DNSConfigForming' | 'MissingClusterDNS';
+  message: string;
+}
+
+export interface DnsSettings {
+  clusterDomain: string;
+  clusterDns: readonly string[];
+  /** What the node's resolv.conf says; undefined when the agent is told to use none. */
+  host: DnsConfig | undefined;
+  hostIps: readonly string[];
+}
+
+const maxServers = 3;
+const maxSearches = 32;
+/** Domains of the cluster that a pod searches first. */
+const clusterSearches = 3;
+const maxSearchChars = 2048;
+const maxSearchLength = 253;
+
+/** Reads a resolv.conf (upstream: network/dns parseResolvConf): name servers add up, the last search line wins, options merge by name. Throws `Invalid` for a name server without an address. */
+export function parseResolvConf(text: string): DnsConfig {
+  const servers: string[] = [];
+  let searches: string[] = [];
+  const options = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [keyword, ...fields] = line.trim().split(/\s+/);
+    if (keyword === 'nameserver') {
+      if (fields[0] === undefined) throw new KubeletError('Invalid', 'Encountered error while parsing resolv conf file. Error: nameserver list is empty ');
+      servers.push(fields[0]);
+    }
+    if (keyword === 'search') searches = fields.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
+    if (keyword === 'options') for (const option of fields) options.set(optionName(option), option);
+  }
+  return { servers, searches, options: [...options.values()] };
+}
+
+/** What is too much in the node's own file for pods of the policy ClusterFirst, whichever they are (upstream: network/dns CheckLimitsForResolvConf). */
+export function nodeResolverProblem({ searches }: DnsConfig, { path, clusterDomain }: { path: string; clusterDomain: string }): string | undefined {
+  const most = clusterDomain === '' ? maxSearches : maxSearches - clusterSearches;
+  if (searches.length > most) return `Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`;
+  if (searches.some((domain) => domain.length > maxSearchLength)) return `Resolv.conf file ${goQuote(path)} contains a search path which length is more than allowed ${maxSearchLength} chars!`;
+  return searches.join(' ').length > maxSearchChars ? `Resolv.conf file '${path}' contains search line which length is more than allowed ${maxSearchChars} chars!` : undefined;
+}
+
+/** The resolver configuration of a pod (upstream: network/dns GetPodDNS), with what the user should be told about it. */
+export function computePodDns(pod: Pod, settings: DnsSettings): { dns: DnsConfig; remarks: DnsRemark[] } {
+  const remarks: DnsRemark[] = [];
+  const base = policyBase(pod, settings, remarks);
+  const merged = pod.spec.dnsConfig === undefined ? base : mergeDns(base, pod.spec.dnsConfig);
+  return { dns: fitLimits(merged, remarks), remarks };
+}
+
+function policyBase(pod: Pod, settings: DnsSettings, remarks: DnsRemark[]): DnsConfig {
+  const policy = pod.spec.dnsPolicy ?? 'ClusterFirst';
+  if (policy === 'None') return { servers: [], searches: [], options: [] };
+  const wantsCluster = policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && !isHostNetwork(pod));
+  const host = hostBase(settings);
+  if (!wantsCluster) return host;
+  const { clusterDns, clusterDomain } = settings;
+  if (clusterDns.length === 0) {
+    const { name, namespace, uid } = pod.metadata;
+    const message = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
+    remarks.push({ about: 'node', reason: 'MissingClusterDNS', message }, { about: 'pod', reason: 'MissingClusterDNS', message: `pod: "${name}_${namespace}(${uid})". ${message}` });
+    return host;
+  }
+  const hostSearches = settings.host?.searches ?? [];
+  const cluster = clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+  return { servers: clusterDns, searches: unique([...cluster, ...hostSearches]), options: ['ndots:5'] };
+}
+
+/** Without a resolv.conf the local machine is the server and nothing is searched, so that lookups fail fast. */
+function hostBase({ host, hostIps }: DnsSettings): DnsConfig {
+  if (host !== undefined) return host;
+  const servers = hostIps.map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
+  return { servers: servers.length === 0 ? ['127.0.0.1'] : servers, searches: ['.'], options: [] };
+}
+
+function mergeDns(base: DnsConfig, own: PodDNSConfig): DnsConfig {
+  const options = new Map(base.options.map((option) => [optionName(option), option]));
+  for (const { name = '', value = '' } of own.options ?? []) options.set(name, value === '' ? name : `${name}:${value}`);
+  return {
+    servers: unique([...base.servers, ...(own.nameservers ?? [])]),
+    searches: unique([...base.searches, ...(own.searches ?? [])]),
+    options: [...options.values()],
+  };
+}
+
+function fitLimits(dns: DnsConfig, remarks: DnsRemark[]): DnsConfig {
+  const servers = dns.servers.slice(0, maxServers);
+  if (servers.length < dns.servers.length) {
+    remarks.push({ about: 'pod', reason: 'DNSConfigForming', message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}` });
+  }
+  const searches = dns.searches.slice(0, maxSearches).filter((domain) => domain.length <= maxSearchLength);
+  while (searches.join(' ').length > maxSearchChars) searches.pop();
+  if (searches.length < dns.searches.length) {
+    remarks.push({ about: 'pod', reason: 'DNSConfigForming', message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}` });
+  }
+  return { servers, searches, options: dns.options };
+}
+
+function optionName(option: string): string {
+  return option.split(':', 1)[0] ?? option;
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,69 @@
+import type { HostAlias } from '../../../../api/core/pod-spec.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { goQuote } from '../../../../api/go-quote.ts';
+import { checkDnsLabel, checkDnsSubdomain } from '../../../../api/validation/names.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+
+const maxHostname = 63;
+const maxFqdn = 64;
+
+/** Short host name and domain of a pod (upstream: kubelet_pods.go GeneratePodHostNameAndDomain). Throws `Invalid`. */
+function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
+  const { hostname, subdomain: sub, hostnameOverride } = pod.spec;
+  if (hostnameOverride !== undefined) {
+    demand(checkDnsSubdomain(hostnameOverride), `pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`);
+    return { hostname: truncate(pod, hostnameOverride), domain: '' };
+  }
+  if (hostname !== undefined && hostname !== '') demand(checkDnsLabel(hostname), `pod Hostname ${goQuote(hostname)} is not a valid DNS label`);
+  if (sub !== undefined && sub !== '') demand(checkDnsLabel(sub), `pod Subdomain ${goQuote(sub)} is not a valid DNS label`);
+  const domain = sub === undefined || sub === '' ? '' : `${sub}.${pod.metadata.namespace}.svc.${clusterDomain}`;
+  return { hostname: truncate(pod, hostname === undefined || hostname === '' ? pod.metadata.name : hostname), domain };
+}
+
+function demand(complaints: readonly string[], message: string): void {
+  if (complaints.length > 0) throw new KubeletError('Invalid', `${message}: ${complaints.join(';')}`);
+}
+
+function truncate(pod: Pod, hostname: string): string {
+  if (hostname.length <= maxHostname) return hostname;
+  const cut = hostname.slice(0, maxHostname).replace(/[-.]+$/, '');
+  if (cut === '') throw new KubeletError('Invalid', `hostname for pod ${goQuote(pod.metadata.name)} was invalid: ${goQuote(hostname)}`);
+  return cut;
+}
+
+/** The name the kernel is given: the full one when the pod asks for it (upstream: kubelet/util GetNodenameForKernel). Throws `Invalid`. */
+export function kernelHostname(pod: Pod, clusterDomain: string): string {
+  const { hostname, domain } = podHostname(pod, clusterDomain);
+  if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return hostname;
+  const fqdn = `${hostname}.${domain}`;
+  if (fqdn.length <= maxFqdn) return fqdn;
+  throw new KubeletError('Invalid', `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${maxFqdn} characters is the max, ${fqdn.length} characters requested)`);
+}
+
+/** The /etc/hosts of a pod with its own network. The header is upstream's, so that tools which look for it find it. */
+export function managedHostsContent(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
+  const { hostname, domain } = podHostname(pod, clusterDomain);
+  const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
+  return [
+    '# Kubernetes-managed hosts file.',
+    '127.0.0.1\tlocalhost',
+    '::1\tlocalhost ip6-localhost ip6-loopback',
+    'fe00::0\tip6-localnet',
+    'fe00::0\tip6-mcastprefix',
+    'fe00::1\tip6-allnodes',
+    'fe00::2\tip6-allrouters',
+    ...podIps.map((ip) => `${ip}\t${names}`),
+    '',
+  ].join('\n') + aliasLines(pod.spec.hostAliases);
+}
+
+/** The /etc/hosts of a pod on the host's network: the node's own, with the pod's aliases. */
+export function hostNetworkHostsContent(pod: Pod, nodeHosts: string): string {
+  return `# Kubernetes-managed hosts file (host network).\n${nodeHosts}${aliasLines(pod.spec.hostAliases)}`;
+}
+
+function aliasLines(aliases: readonly HostAlias[] | undefined): string {
+  if (aliases === undefined || aliases.length === 0) return '';
+  const lines = aliases.map(({ ip, hostnames = [] }) => `${ip}\t${hostnames.join('\t')}\n`);
+  return `\n# Entries added by HostAliases.\n${lines.join('')}`;
+}

@@ -1,0 +1,80 @@
+import type { Volume } from '../../../../api/core/volume.ts';
+import type { AnyContainer } from '../../../../api/pod.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { Mount, RuntimeVersion } from '../../../ports/runtime.ts';
+import type { PodRuntimeDeps } from '../deps.ts';
+import type { ImageOutcome } from '../interfaces.ts';
+import type { Tracked } from '../start-pacer.ts';
+import { track } from '../start-pacer.ts';
+import type { SyncRun } from '../sync-run.ts';
+
+export type MountedImage = NonNullable<Mount['image']>;
+
+/** Image volumes by name, each pulled; or what became of the one that cannot be had. */
+export type ImageVolumesOutcome = { kind: 'present'; images: ReadonlyMap<string, MountedImage> } | Extract<ImageOutcome, { kind: 'failed' }>;
+
+/** containerd mounts images, and parts of them, since then; before, it takes the field for nothing: the folder stays empty, the part is the whole image. */
+const CONTAINERD_SINCE = { image: [2, 1], part: [2, 2] } as const;
+
+/**
+ * Images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes): pulled by their own policy with the pod's secrets,
+ * side by side with all else, and said where the first container that uses them is started.
+ */
+export class ImageVolumes {
+  readonly #deps: Pick<PodRuntimeDeps, 'images' | 'runtime'>;
+
+  constructor(deps: Pick<PodRuntimeDeps, 'images' | 'runtime'>) {
+    this.#deps = deps;
+  }
+
+  /** Begins to pull what the container mounts. */
+  begin(run: SyncRun, container: AnyContainer, runtimeHandler: () => Promise<string>): void {
+    for (const volume of usedBy(run, container)) this.#pull(run, volume, runtimeHandler);
+  }
+
+  /** Rejects with `Aborted`, and with `Unimplemented` where the runtime cannot mount images. */
+  async ready(run: SyncRun, container: AnyContainer, runtimeHandler: () => Promise<string>): Promise<ImageVolumesOutcome> {
+    const volumes = usedBy(run, container);
+    const images = new Map<string, MountedImage>();
+    if (volumes.length === 0) return { kind: 'present', images };
+    // Asked each time: the runtime may be replaced while the agent runs.
+    const problem = unsupported(await this.#deps.runtime.version({ signal: run.signal }), mountsPart(container, volumes));
+    if (problem !== undefined) throw new KubeletError('Unimplemented', problem);
+    for (const volume of volumes) {
+      const outcome = await run.waitFor(this.#pull(run, volume, runtimeHandler));
+      if (outcome.kind === 'failed') return outcome;
+      images.set(volume.name, { image: volume.image?.reference ?? '', imageRef: outcome.imageRef });
+    }
+    return { kind: 'present', images };
+  }
+
+  #pull(run: SyncRun, volume: Volume, runtimeHandler: () => Promise<string>): Tracked<ImageOutcome> {
+    const known = run.imageVolumes.get(volume.name);
+    if (known !== undefined) return known;
+    const { pod, signal } = run;
+    const { reference = '', pullPolicy } = volume.image ?? {};
+    const ensure = async (): Promise<ImageOutcome> => this.#deps.images.ensureVolume({ pod, volume: volume.name, reference, pullPolicy, runtimeHandler: await runtimeHandler(), signal });
+    const pull = track(ensure());
+    run.imageVolumes.set(volume.name, pull);
+    return pull;
+  }
+}
+
+function usedBy(run: SyncRun, container: AnyContainer): Volume[] {
+  const names = new Set((container.volumeMounts ?? []).map(({ name }) => name));
+  return (run.pod.spec.volumes ?? []).filter(({ name, image }) => image !== undefined && names.has(name));
+}
+
+function mountsPart(container: AnyContainer, volumes: readonly Volume[]): boolean {
+  const names = new Set(volumes.map(({ name }) => name));
+  return (container.volumeMounts ?? []).some(({ name, subPath = '', subPathExpr = '' }) => names.has(name) && `${subPath}${subPathExpr}` !== '');
+}
+
+function unsupported({ name, version }: RuntimeVersion, part: boolean): string | undefined {
+  if (name !== 'containerd') return undefined;
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map((number) => Number.parseInt(number, 10));
+  const lacks = ([wantedMajor, wantedMinor]: readonly [number, number]): boolean => major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+  const needs = (what: string, since: readonly [number, number], cannot: string): string => `${what} need containerd ${since.join('.')} or later: containerd ${version} of this node cannot mount ${cannot}`;
+  if (lacks(CONTAINERD_SINCE.image)) return needs('image volumes', CONTAINERD_SINCE.image, 'images');
+  return part && lacks(CONTAINERD_SINCE.part) ? needs('subPaths of image volumes', CONTAINERD_SINCE.part, 'parts of images') : undefined;
+}

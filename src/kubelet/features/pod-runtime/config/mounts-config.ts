@@ -1,0 +1,124 @@
+import type { VolumeMount } from '../../../../api/core/container.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { isHostNetwork } from '../../../../api/pod.ts';
+import type { AnyContainer } from '../../../../api/pod.ts';
+import { KubeletError } from '../../../../base/errors.ts';
+import type { PodVolumes } from '../../../model/pod-volumes.ts';
+import type { ContainerConfig, Mount } from '../../../ports/runtime.ts';
+import { expandVariables } from './expand.ts';
+import type { MountedImage } from './image-volumes.ts';
+
+const etcHosts = '/etc/hosts';
+
+export interface MountFacts {
+  volumes: PodVolumes;
+  env: ReadonlyMap<string, string>;
+  podIps: readonly string[];
+  selinuxEnabled: boolean;
+  recursiveReadOnlySupported: boolean;
+  /** Volumes that the runtime mounts from an image. */
+  imageVolumes: ReadonlyMap<string, MountedImage>;
+}
+
+/** A mount whose host path is still to be resolved inside its volume. */
+export interface PlannedMount {
+  mount: Mount;
+  volume: string;
+  /** In the container's list. */
+  index: number;
+  /** Relative, without `..`; absent when the whole volume is mounted. */
+  subPath?: string;
+}
+
+/** The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message users see. */
+export function planVolumeMounts(container: AnyContainer, facts: MountFacts): PlannedMount[] {
+  return (container.volumeMounts ?? []).map((mount, index) => planned(container, { mount, index, facts }));
+}
+
+function planned(container: AnyContainer, { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts }): PlannedMount {
+  const volume = facts.volumes.get(mount.name);
+  if (volume === undefined || volume.device === true) throw new KubeletError('Invalid', `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  const subPath = effectiveSubPath(mount, facts.env);
+  const image = facts.imageVolumes.get(mount.name);
+  return {
+    volume: mount.name,
+    index,
+    // A part of an image is the runtime's to find.
+    ...(subPath === '' || image !== undefined ? {} : { subPath }),
+    mount: {
+      ...(image === undefined ? {} : { image: { ...image, ...(subPath === '' ? {} : { subPath }) } }),
+      containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
+      hostPath: volume.hostPath,
+      readOnly: mount.readOnly === true || volume.readOnly,
+      recursiveReadOnly: recursiveReadOnly(mount, facts.recursiveReadOnlySupported),
+      selinuxRelabel: volume.selinuxRelabel && facts.selinuxEnabled,
+      propagation: propagationOf(mount),
+    },
+  };
+}
+
+/** The raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message users see. */
+export function planDevices(container: AnyContainer, volumes: PodVolumes): ContainerConfig['devices'] {
+  return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    if (!devicePath.startsWith('/')) throw new KubeletError('Invalid', `error DevicePath \`${devicePath}\` must be an absolute path`);
+    const volume = volumes.get(name);
+    if (volume?.device !== true) throw new KubeletError('Invalid', `cannot find volume "${name}" to pass into container "${container.name}"`);
+    return { hostPath: volume.hostPath, containerPath: devicePath, permissions: volume.readOnly ? 'r' : 'mrw' };
+  });
+}
+
+function effectiveSubPath(mount: VolumeMount, env: ReadonlyMap<string, string>): string {
+  let subPath = mount.subPath ?? '';
+  if (mount.subPathExpr !== undefined && mount.subPathExpr !== '') {
+    const missing = new Set<string>();
+    subPath = expandVariables(mount.subPathExpr, (name) => {
+      const value = env.get(name) ?? '';
+      if (value === '') missing.add(name);
+      return value;
+    });
+    if (missing.size > 0) throw new KubeletError('Invalid', `missing value for ${[...missing].sort().join(', ')}`);
+  }
+  if (subPath.startsWith('/')) throw new KubeletError('Invalid', `error SubPath \`${subPath}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..')) throw new KubeletError('Invalid', `unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+  return subPath;
+}
+
+function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
+  const mode = mount.recursiveReadOnly ?? 'Disabled';
+  if (mode === 'Disabled') return false;
+  const refuse = (why: string): never => {
+    throw new KubeletError('Invalid', `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is ${why}`);
+  };
+  if (mount.readOnly !== true) refuse('not read-only');
+  if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None') refuse(`not compatible with propagation "${mount.mountPropagation}"`);
+  if (mode === 'Enabled' && !supported) refuse('not supported by the runtime');
+  return supported;
+}
+
+function propagationOf(mount: VolumeMount): Mount['propagation'] {
+  switch (mount.mountPropagation) {
+    case 'HostToContainer':
+      return 'host-to-container';
+    case 'Bidirectional':
+      return 'bidirectional';
+    case 'None':
+    case undefined:
+      return 'private';
+  }
+}
+
+/** Whether the agent's /etc/hosts is mounted: not over one the container brings, and not before the pod has an address. */
+export function needsHostsFile(pod: Pod, container: AnyContainer, podIps: readonly string[]): boolean {
+  return (podIps.length > 0 || isHostNetwork(pod)) && !(container.volumeMounts ?? []).some((mount) => mount.mountPath === etcHosts);
+}
+
+export function hostsFileMount(hostPath: string, selinuxEnabled: boolean): Mount {
+  return { containerPath: etcHosts, hostPath, readOnly: false, selinuxRelabel: selinuxEnabled, propagation: 'private' };
+}
+
+/** Where the container writes why it ended; undefined when it names no path. */
+export function terminationLogMount(container: AnyContainer, hostPath: string, selinuxEnabled: boolean): Mount | undefined {
+  const path = container.terminationMessagePath ?? '';
+  if (path === '') return undefined;
+  return { containerPath: path.startsWith('/') ? path : `/${path}`, hostPath, readOnly: false, selinuxRelabel: selinuxEnabled, propagation: 'private' };
+}

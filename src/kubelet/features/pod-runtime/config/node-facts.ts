@@ -1,0 +1,55 @@
+import type { ResourceList } from '../../../../api/core/resource-requirements.ts';
+import type { LinuxResources, NamespaceOptions } from '../../../ports/runtime.ts';
+
+/** What the node is, as far as it shapes containers. Found once at the start, or on change of the node. */
+export interface NodeFacts {
+  nodeName: string;
+  /** Primary first. */
+  hostIps: readonly string[];
+  memoryCapacityBytes: number;
+  swapCapacityBytes: number;
+  /** What the downward API gives as limit to containers without one. */
+  allocatable: ResourceList;
+  cgroupVersion: 1 | 2;
+  /** The kernel can limit swap per cgroup. */
+  swapControl: boolean;
+  /** As the kernel names them: `2MB`, `1GB`. */
+  hugePageSizes: readonly string[];
+  /** Existing `/sys/devices/system/cpu/cpu<n>/thermal_throttle` directories, which are masked. */
+  thermalThrottlePaths: readonly string[];
+  selinuxEnabled: boolean;
+  /** Runtime handlers by name: what they can do. */
+  handlers: ReadonlyMap<string, { recursiveReadOnlyMounts: boolean; userNamespaces: boolean }>;
+}
+
+/** The part of the configuration that shapes containers; defaults in kubelet-behaviour.md 4a. */
+export interface ContainerSettings {
+  rootDir: string;
+  podLogsDir: string;
+  clusterDomain: string;
+  clusterDns: readonly string[];
+  seccompDefault: boolean;
+  cpuCfsQuota: boolean;
+  cpuCfsQuotaPeriodUs: number;
+  /** undefined: one process on cgroup v1, all of the container on v2. */
+  singleProcessOomKill: boolean | undefined;
+  swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
+  /** Feature gate ContainerStopSignals; without it the image alone says how a container is stopped. */
+  stopSignals?: boolean;
+}
+
+/** What other features decide about one pod before its sandbox is made. */
+export interface PodPlacement {
+  /** CRI's cgroup_parent of the pod. */
+  cgroupParent: string;
+  /** The group was there already, so it may hold the pod to what it was granted earlier. */
+  groupExisted?: boolean;
+  /** Supplemental groups that come with its persistent volumes. */
+  extraGroups?: readonly number[];
+  /** The mapping of its user namespace; needed for `hostUsers: false`. */
+  userns?: NamespaceOptions['userns'];
+  /** CPUs of its own, so no CFS quota. */
+  exclusiveCpus?: (container: string | undefined) => boolean;
+  /** Cpusets and memory nodes from the resource managers. */
+  pinning?: (container: string) => Pick<LinuxResources, 'cpusetCpus' | 'cpusetMems'>;
+}

@@ -1,0 +1,36 @@
+import { errorMessage, KubeletError } from '../../../../base/errors.ts';
+import type { Logger } from '../../../../base/log.ts';
+import type { BindBeneathResult, Mounts } from '../../../ports/mounts.ts';
+
+export interface SubPathRequest {
+  /** `<root>/pods/<uid>`. */
+  podDir: string;
+  container: string;
+  /** Of the mount in the container's list. */
+  index: number;
+  volume: string;
+  /** Where the volume is on the host. */
+  volumePath: string;
+  /** Relative, without `..`. */
+  subPath: string;
+}
+
+/** Upstream's layout (subpath_linux.go); what is mounted here goes with the pod's folder. */
+function subPathTarget({ podDir, volume, container, index }: Pick<SubPathRequest, 'podDir' | 'volume' | 'container' | 'index'>): string {
+  return `${podDir}/volume-subpaths/${volume}/${container}/${index}`;
+}
+
+/**
+ * The host path a container's mount binds when it names a part of its volume: a mount of the agent's own of exactly that part. A container that
+ * starts again finds the mount of its last start and keeps it if it still shows what the path leads to.
+ * Rejects with the messages users see, which tell nothing of the host's file system; what was wrong is in the log.
+ */
+export async function prepareSubPath(deps: { mounts: Pick<Mounts, 'bindBeneath'>; log: Logger }, request: SubPathRequest): Promise<string> {
+  const { container, volume, volumePath, subPath } = request;
+  const target = subPathTarget(request);
+  const bind = (): Promise<BindBeneathResult> => deps.mounts.bindBeneath({ root: volumePath, subPath, target });
+  const result = await bind().catch((error: unknown): BindBeneathResult => ({ kind: 'refused', step: 'open', why: errorMessage(error) }));
+  if (result.kind === 'mounted') return target;
+  deps.log.error('a part of a volume cannot be mounted', { path: target, container, volume, subPath, error: result.why });
+  throw new KubeletError('Invalid', `failed to ${result.step === 'create' ? 'create subPath directory' : 'prepare subPath'} for volumeMount "${volume}" of container "${container}"`, { op: 'prepareSubPath' });
+}

@@ -1,0 +1,148 @@
+import type { Pod } from '../../../../api/core/pod.ts';
+import { podAddresses } from '../../../../api/pod-ips.ts';
+import type { AnyContainer } from '../../../../api/pod.ts';
+import { errorMessage, isKind } from '../../../../base/errors.ts';
+import type { ContainerId } from '../../../model/ids.ts';
+import type { PodVolumes } from '../../../model/pod-volumes.ts';
+import type { ContainerConfig, Mount, SandboxConfig } from '../../../ports/runtime.ts';
+import { containerConfig } from '../config/container-config.ts';
+import type { PreparedFiles } from '../config/container-files.ts';
+import { ContainerFiles } from '../config/container-files.ts';
+import type { PodRuntimeDeps } from '../deps.ts';
+import { loadEnvObjects, resolveEnv } from '../config/env-config.ts';
+import { loadEnvFiles } from '../config/env-files.ts';
+import { ImageVolumes, type ImageVolumesOutcome, type MountedImage } from '../config/image-volumes.ts';
+import type { ImageOutcome } from '../interfaces.ts';
+import type { PlannedMount } from '../config/mounts-config.ts';
+import { hostsFileMount, needsHostsFile, planDevices, planVolumeMounts, terminationLogMount } from '../config/mounts-config.ts';
+import type { NodeFacts } from '../config/node-facts.ts';
+import type { SandboxMaker } from './sandbox.ts';
+import type { Tracked } from '../start-pacer.ts';
+import { computeServiceEnv, loadServices } from '../config/service-env.ts';
+import { track } from '../start-pacer.ts';
+import { prepareSubPath } from '../config/subpath.ts';
+import type { SyncRun } from '../sync-run.ts';
+import { VolumesFailed } from '../sync-run.ts';
+
+export interface BuiltConfig {
+  configOf: (attempt: number) => ContainerConfig;
+  sandboxConfig: SandboxConfig;
+  /** The lowest attempt without a log file. */
+  nextAttempt: number;
+}
+
+/** What is known of a container when its configuration is made. */
+export interface StartFacts {
+  image: Extract<ImageOutcome, { kind: 'present' }>;
+  imageVolumes: ReadonlyMap<string, MountedImage>;
+  targetId: ContainerId | undefined;
+}
+
+/** Gathers what the pure configuration of a container needs, as early and as much side by side as possible. */
+export class ConfigBuilder {
+  readonly #deps: PodRuntimeDeps;
+  readonly #sandboxes: SandboxMaker;
+  readonly #files: ContainerFiles;
+  readonly #imageVolumes: ImageVolumes;
+
+  constructor(deps: PodRuntimeDeps, sandboxes: SandboxMaker) {
+    this.#deps = deps;
+    this.#sandboxes = sandboxes;
+    this.#files = new ContainerFiles(deps);
+    this.#imageVolumes = new ImageVolumes(deps);
+  }
+
+  /** Begins all that does not need the sandbox: image and volumes now, log directory and files at the pod's turn. What fails is said when the container is started. */
+  begin(run: SyncRun, container: AnyContainer): void {
+    this.image(run, container);
+    this.#imageVolumes.begin(run, container, () => this.#sandboxes.runtimeHandler(run));
+    run.volumes();
+    run.atTurn(() => this.#prepared(run, container));
+  }
+
+  image(run: SyncRun, container: AnyContainer): Tracked<ImageOutcome> {
+    let image = run.images.get(container.name);
+    if (image === undefined) {
+      const { pod, signal } = run;
+      const ensure = async (): Promise<ImageOutcome> => this.#deps.images.ensure({ pod, container, runtimeHandler: await this.#sandboxes.runtimeHandler(run), signal });
+      image = track(ensure());
+      run.images.set(container.name, image);
+    }
+    return image;
+  }
+
+  /** Images the container mounts as volumes. */
+  imageVolumes(run: SyncRun, container: AnyContainer): Promise<ImageVolumesOutcome> {
+    return this.#imageVolumes.ready(run, container, () => this.#sandboxes.runtimeHandler(run));
+  }
+
+  async build(run: SyncRun, container: AnyContainer, start: StartFacts): Promise<BuiltConfig> {
+    const { settings } = this.#deps;
+    const { pod } = run;
+    const node = this.#deps.node();
+    const podIps = podAddresses(pod, run.sandbox?.ips ?? [], node.hostIps);
+    // One after the other, as each may give up the slot while it waits; they have long been under way side by side.
+    const volumes = await this.#volumes(run);
+    const files = await run.waitFor(this.#prepared(run, container));
+    const [placement, env, sandboxConfig, runtimeHandler] = await Promise.all([
+      run.placement(), this.#environment(run, container, { volumes, node, podIps }), this.#sandboxes.configOf(run), this.#sandboxes.runtimeHandler(run),
+    ]);
+    const planned = planVolumeMounts(container, { volumes, imageVolumes: start.imageVolumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
+    const mounts = [...(await this.#resolve(run, container, planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
+    const extraGroups = [...new Set([...(placement.extraGroups ?? []), ...[...volumes.values()].flatMap((volume) => volume.extraGroups ?? [])])];
+    const facts = { settings, node, placement: { ...placement, extraGroups }, devices: planDevices(container, volumes), imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
+    return { configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }), sandboxConfig, nextAttempt: files.nextAttempt };
+  }
+
+  async #environment(run: SyncRun, container: AnyContainer, { volumes, node, podIps }: { volumes: PodVolumes; node: NodeFacts; podIps: readonly string[] }): Promise<Map<string, string>> {
+    const { pod } = run;
+    const [objects, services, files] = await Promise.all([loadEnvObjects(pod, container, this.#deps.objects), loadServices(pod, this.#deps.services), loadEnvFiles(container, volumes, this.#deps)]);
+    const serviceEnv = computeServiceEnv(services, { namespace: pod.metadata.namespace, enableServiceLinks: pod.spec.enableServiceLinks ?? true });
+    return resolveEnv(pod, container, { objects, podIps, hostIps: node.hostIps, allocatable: node.allocatable, serviceEnv, files });
+  }
+
+  /** Where the pod keeps its files on the host. */
+  podDir(pod: Pod): string {
+    return this.#files.podDir(pod);
+  }
+
+  #prepared(run: SyncRun, container: AnyContainer): Tracked<PreparedFiles> {
+    let prepared = run.prepared.get(container.name);
+    if (prepared === undefined) {
+      prepared = track(this.#files.prepare(run.pod, container));
+      run.prepared.set(container.name, prepared);
+    }
+    return prepared;
+  }
+
+  async #volumes(run: SyncRun): Promise<PodVolumes> {
+    try {
+      return await run.waitFor(run.volumes());
+    } catch (error) {
+      if (isKind(error, 'Aborted')) throw error;
+      throw new VolumesFailed(`Unable to attach or mount volumes: ${errorMessage(error)}`);
+    }
+  }
+
+  /** Host paths of mounts that name a part of their volume. */
+  async #resolve(run: SyncRun, container: AnyContainer, planned: readonly PlannedMount[]): Promise<Mount[]> {
+    const podDir = this.podDir(run.pod);
+    return Promise.all(
+      planned.map(async ({ mount, volume, index, subPath }) => {
+        if (subPath === undefined) return mount;
+        return { ...mount, hostPath: await prepareSubPath(this.#deps, { podDir, container: container.name, index, volume, volumePath: mount.hostPath, subPath }) };
+      }),
+    );
+  }
+
+  async #ownMounts(run: SyncRun, container: AnyContainer, facts: { files: PreparedFiles; node: NodeFacts; podIps: readonly string[] }): Promise<Mount[]> {
+    const { files, node, podIps } = facts;
+    const mounts: Mount[] = [];
+    if (needsHostsFile(run.pod, container, podIps)) {
+      run.hostsFile ??= this.#files.writeHostsFile(run.pod, podIps);
+      mounts.push(hostsFileMount(await run.hostsFile, node.selinuxEnabled));
+    }
+    const termination = files.terminationLog === undefined ? undefined : terminationLogMount(container, files.terminationLog, node.selinuxEnabled);
+    return termination === undefined ? mounts : [...mounts, termination];
+  }
+}

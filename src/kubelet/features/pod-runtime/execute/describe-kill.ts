@@ -1,0 +1,14 @@
+import { goAggregate } from '../../../../api/go-aggregate.ts';
+import { goQuote } from '../../../../api/go-quote.ts';
+import type { PodUid } from '../../../model/ids.ts';
+import type { KillFailure } from './kill-pod.ts';
+
+/** What could not be stopped of a pod, as upstream's kubelet tells it (container/sync_result.go PodSyncResult.Error). */
+export function describeKillFailures(uid: PodUid, failures: readonly KillFailure[]): string {
+  return goAggregate(
+    failures.map(({ container, reason, message }) => {
+      const [action, target] = container === undefined ? ['KillPodSandbox', uid] : ['KillContainer', container];
+      return `failed to "${action}" for ${goQuote(target)} with ${reason}: ${goQuote(message)}`;
+    }),
+  );
+}

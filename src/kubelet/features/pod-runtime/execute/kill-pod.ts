@@ -1,0 +1,239 @@
+import type { Pod } from '../../../../api/core/pod.ts';
+import { isCriticalPod, podPriority } from '../../../../api/pod.ts';
+import { errorMessage, isKind } from '../../../../base/errors.ts';
+import { containerEvents, waitingReasons } from '../../../../api/reasons.ts';
+import type { ContainerId } from '../../../model/ids.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
+import type { PodRuntimeDeps } from '../deps.ts';
+import type { KillSpec } from './kill-grace.ts';
+import { computeKillSpec, minRuntimeGraceMs } from './kill-grace.ts';
+import type { StartPacer, Tracked } from '../start-pacer.ts';
+import { track } from '../start-pacer.ts';
+import { withContainer, withSandbox, withoutContainer } from '../status-fold.ts';
+import type { KillReason } from '../plan/steps.ts';
+import { computeTerminationOrder } from '../plan/termination-order.ts';
+import { waitWithin } from '../wait-within.ts';
+
+/** How long a stop may hold its place in the queue of stops: a container that takes its grace must not hold up other pods. */
+const stopLeaseMs = 250;
+const stopSandboxLeaseMs = 2000;
+
+export interface KillPodRequest {
+  /** undefined when no source knows it any more; then grace and hooks come from the runtime's records. */
+  pod: Pod | undefined;
+  status: PodRuntimeStatus;
+  /** Takes the place of every other grace. */
+  graceMs?: number;
+  signal: AbortSignal;
+}
+
+export interface KillFailure {
+  scope: 'kill';
+  container?: string;
+  reason: string;
+  message: string;
+}
+
+export interface KillOutcome {
+  failures: readonly KillFailure[];
+  /** What is known afterwards; every result is in the runtime cache too. */
+  status: PodRuntimeStatus;
+  /** The signal came first; what was begun may be asked for again with a shorter grace. */
+  aborted: boolean;
+}
+
+export interface KillContainerRequest extends KillPodRequest {
+  container: ContainerRuntimeStatus;
+  reason: KillReason;
+  /** Text of the Killing event; "Stopping container NAME" by default. */
+  message?: string;
+  /** Resolves when those that must end first have ended. */
+  turn?: Promise<unknown>;
+}
+
+/** A kill under way. It outlives an abort, so that asking again with less grace neither repeats the hook nor the event. */
+interface KillInFlight {
+  hook?: { done: Tracked<void>; controller: AbortController };
+}
+
+type KillDeps = Pick<PodRuntimeDeps, 'runtime' | 'clock' | 'log' | 'hooks' | 'cache' | 'events' | 'onChange'>;
+
+/**
+ * Stops containers and pods.
+ * 1. preStop runs within the grace; what it used is taken off; the runtime always gets at least 2 s.
+ * 2. Regular and ephemeral containers stop side by side; sidecars after them, last one first, as long as the grace lasts.
+ * 3. A shorter grace is given by aborting and asking again. Hooks go on meanwhile and are cut at the new limit.
+ * 4. Sandboxes are stopped, never removed: that is for garbage collection.
+ */
+export class PodKiller {
+  readonly #deps: KillDeps;
+  readonly #pacer: StartPacer;
+  readonly #inFlight = new Map<ContainerId, KillInFlight>();
+
+  constructor(deps: KillDeps, pacer: StartPacer) {
+    this.#deps = deps;
+    this.#pacer = pacer;
+  }
+
+  async killPod(request: KillPodRequest): Promise<KillOutcome> {
+    const { pod, signal } = request;
+    let status = request.status;
+    const failures: KillFailure[] = [];
+    try {
+      const claim = { critical: pod !== undefined && isCriticalPod(pod), priority: pod === undefined ? 0 : podPriority(pod), leaseMs: stopLeaseMs };
+      const slot = await this.#pacer.acquire(claim, signal);
+      try {
+        const results = await this.#killContainers(request, failures);
+        for (const fold of results) status = fold(status);
+        await slot.renew(stopSandboxLeaseMs);
+        for (const fold of await this.#stopSandboxes({ ...request, status }, failures)) status = fold(status);
+      } finally {
+        slot.release();
+      }
+    } catch (error) {
+      if (!isKind(error, 'Aborted')) throw error;
+      return { failures, status, aborted: true };
+    }
+    return { failures, status, aborted: signal.aborted };
+  }
+
+  /** Resolves to how the pod's status changes. Rejects when the container may still run, or with `Aborted`. */
+  async killContainer(request: KillContainerRequest): Promise<(status: PodRuntimeStatus) => PodRuntimeStatus> {
+    const { container, status, signal, reason } = request;
+    const { runtime, events, clock } = this.#deps;
+    const spec = computeKillSpec(request.pod, status, container, reason);
+    const beganMs = clock.monotonicMs();
+    const graceMs = request.graceMs ?? spec.graceMs;
+    const leftMs = (): number => graceMs - (clock.monotonicMs() - beganMs);
+    let flight = this.#inFlight.get(container.id);
+    if (flight === undefined) {
+      flight = {};
+      this.#inFlight.set(container.id, flight);
+      events.event(spec.pod, 'Normal', containerEvents.killing, request.message ?? `Stopping container ${container.name}`, container.name);
+    }
+    if (spec.preStop !== undefined && graceMs > 0 && container.state === 'running') await this.#preStop({ request, spec, flight, graceMs });
+    if (request.turn !== undefined && leftMs() > 0) await waitWithin(clock, leftMs(), request.turn, signal);
+    try {
+      await runtime.stopContainer(container.id, Math.max(leftMs(), minRuntimeGraceMs), { signal });
+    } catch (error) {
+      if (isKind(error, 'Aborted')) throw error;
+      // A stop that timed out or broke may have worked all the same: what the runtime says now decides.
+      const after = isKind(error, 'NotFound') ? undefined : await this.#look(container, signal);
+      if (after !== undefined && after.state !== 'exited') throw error;
+    }
+    this.#inFlight.delete(container.id);
+    const fold = await this.#noteEnd(status, container, signal);
+    this.#deps.onChange(status.uid, { kind: 'container', name: container.name, id: container.id });
+    return fold;
+  }
+
+  forgetContainers(status: PodRuntimeStatus): void {
+    for (const { id } of status.containers) this.#inFlight.delete(id);
+  }
+
+  async #killContainers(request: KillPodRequest, failures: KillFailure[]): Promise<((status: PodRuntimeStatus) => PodRuntimeStatus)[]> {
+    const alive = request.status.containers.filter((container) => container.state === 'running' || container.state === 'unknown');
+    const order = request.pod === undefined ? new Map<string, string[]>() : computeTerminationOrder(request.pod, alive.map((container) => container.name));
+    const ended = new Map(alive.map((container) => [container.name, Promise.withResolvers<void>()]));
+    const kills = alive.map(async (container) => {
+      const turn = Promise.all((order.get(container.name) ?? []).map((name) => ended.get(name)?.promise));
+      try {
+        return await this.killContainer({ ...request, container, reason: 'Unknown', turn: order.has(container.name) ? turn : undefined });
+      } catch (error) {
+        if (isKind(error, 'Aborted')) throw error;
+        failures.push({ scope: 'kill', container: container.name, reason: waitingReasons.killContainerError, message: errorMessage(error) });
+        return (status: PodRuntimeStatus): PodRuntimeStatus => status;
+      } finally {
+        ended.get(container.name)?.resolve();
+      }
+    });
+    const results = await Promise.allSettled(kills);
+    // All have settled before anything is said, so that no kill goes on behind the caller's back.
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  }
+
+  async #stopSandboxes(request: KillPodRequest, failures: KillFailure[]): Promise<((status: PodRuntimeStatus) => PodRuntimeStatus)[]> {
+    const { runtime, cache, onChange } = this.#deps;
+    const { status, signal } = request;
+    const folds: ((status: PodRuntimeStatus) => PodRuntimeStatus)[] = [];
+    const stops = status.sandboxes.map(async (sandbox) => {
+      try {
+        await runtime.stopSandbox(sandbox.id, { signal });
+      } catch (error) {
+        if (isKind(error, 'Aborted')) throw error;
+        if (!isKind(error, 'NotFound')) {
+          failures.push({ scope: 'kill', reason: waitingReasons.killPodSandboxError, message: errorMessage(error) });
+          return;
+        }
+      }
+      const stopped = { ...sandbox, ready: false };
+      cache.noteSandbox(stopped);
+      folds.push((before) => withSandbox(before, stopped));
+      onChange(status.uid, { kind: 'sandbox', id: sandbox.id });
+    });
+    const results = await Promise.allSettled(stops);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return folds;
+  }
+
+  async #preStop(kill: { request: KillContainerRequest; spec: KillSpec; flight: KillInFlight; graceMs: number }): Promise<void> {
+    const { request, spec, flight, graceMs } = kill;
+    flight.hook ??= this.#startHook(request, spec);
+    const { done, controller } = flight.hook;
+    const inTime = await waitWithin(this.#deps.clock, graceMs, done.promise, request.signal);
+    if (inTime) return;
+    this.#deps.log.info('preStop hook did not end within the grace period', { pod: spec.pod.metadata.name, container: spec.container.name, graceMs });
+    controller.abort();
+  }
+
+  #startHook(request: KillContainerRequest, spec: KillSpec): NonNullable<KillInFlight['hook']> {
+    const { hooks, events, log } = this.#deps;
+    const controller = new AbortController();
+    const { pod, container } = spec;
+    const podIp = request.status.sandboxes.find((sandbox) => sandbox.id === request.container.sandboxId)?.ips[0];
+    const run = async (): Promise<void> => {
+      let message = '';
+      try {
+        const result = await hooks.run({ pod, container, id: request.container.id, podIp, runsOn: true }, spec.preStop ?? {}, controller.signal);
+        if (result.ok) return;
+        message = result.message;
+      } catch (error) {
+        if (isKind(error, 'Aborted')) return;
+        message = errorMessage(error);
+      }
+      log.warn('preStop hook failed', { pod: pod.metadata.name, container: container.name, error: message });
+      // The message stays out of the event: it may hold what the container keeps secret.
+      events.event(pod, 'Warning', containerEvents.failedPreStopHook, 'PreStopHook failed', container.name);
+    };
+    return { done: track(run()), controller };
+  }
+
+  async #look(container: ContainerRuntimeStatus, signal: AbortSignal): Promise<ContainerRuntimeStatus | undefined> {
+    try {
+      return await this.#deps.runtime.containerStatus(container.id, { signal });
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Reads how it ended, once, for status and cache. Not being able to is no reason to say that it still runs. */
+  async #noteEnd(status: PodRuntimeStatus, container: ContainerRuntimeStatus, signal: AbortSignal): Promise<(status: PodRuntimeStatus) => PodRuntimeStatus> {
+    const { cache } = this.#deps;
+    let end: ContainerRuntimeStatus | undefined;
+    try {
+      end = await this.#look(container, signal);
+    } catch (error) {
+      this.#deps.log.warn('could not read how a container ended', { container: container.name, error: errorMessage(error) });
+      return (before) => before;
+    }
+    if (end === undefined) {
+      cache.noteContainerRemoved(status.uid, container.id);
+      return (before) => withoutContainer(before, container.id);
+    }
+    const known = end;
+    cache.noteContainer(status, known);
+    return (before) => withContainer(before, known);
+  }
+}

@@ -1,0 +1,123 @@
+import type { Container } from '../../../../api/core/container.ts';
+import { isRestartableInit } from '../../../../api/pod.ts';
+import { unreachable } from '../../../../base/errors.ts';
+import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
+import { newestContainer } from '../../../model/runtime-status.ts';
+import { isDefinitionChanged } from './container-hash.ts';
+import type { Draft, PlanFacts } from './plan-facts.ts';
+import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
+import { initRole, isInitFailed, restartsAfterExit, restartsAfterKill } from './restart-policy.ts';
+
+/** What one look at an init container leads to. */
+type Verdict =
+  /** Nothing to do, and it is not known to have done its work: what follows waits. */
+  | 'pending'
+  /** It has done its work, or (a sidecar) has started: the next may start. */
+  | 'done'
+  /** As done, but this sidecar is killed and started again. */
+  | 'done-restart'
+  | 'start'
+  /** Killed by a step already in the draft, then started. */
+  | 'restart'
+  /** It failed for good, and the pod with it. */
+  | 'pod-over';
+
+/**
+ * Adds what init containers and sidecars need to the draft; returns whether the pod is initialised (upstream:
+ * kuberuntime_container.go computeInitContainerActions). Looks from the last backwards: records of earlier ones may have been
+ * collected, so the latest that left a trace is what counts. Everything before it has done its work; of those only sidecars matter.
+ */
+export function computeInitActions(facts: PlanFacts, draft: Draft): boolean {
+  const { pod, status } = facts;
+  const containers = pod.spec.initContainers ?? [];
+  if (containers.length === 0) return true;
+  // Exited regular containers prove nothing: they may belong to the previous sandbox.
+  let initialized = pod.spec.containers.some((container) => {
+    const state = newestContainer(status, container.name)?.state;
+    return state === 'running' || state === 'created';
+  });
+  let laterHasTrace = initialized;
+  const starts: Container[] = [];
+
+  for (const [index, container] of [...containers.entries()].reverse()) {
+    const actual = newestContainer(status, container.name);
+    if (actual === undefined) {
+      if (laterHasTrace && isRestartableInit(container)) starts.push(container);
+      continue;
+    }
+    if (laterHasTrace && !isRestartableInit(container)) continue;
+    const verdict = isRestartableInit(container) ? sidecarVerdict(facts, draft, container, actual) : initVerdict(facts, draft, container, actual);
+    if (verdict === 'pod-over') {
+      draft.killPod = true;
+      return false;
+    }
+    if (verdict === 'done' || verdict === 'done-restart') {
+      const next = containers[index + 1];
+      if (next === undefined) initialized = true;
+      else if (!laterHasTrace) starts.push(next);
+    }
+    if (verdict === 'start' || verdict === 'restart' || verdict === 'done-restart') starts.push(container);
+    laterHasTrace = true;
+  }
+  if (!laterHasTrace) starts.push(containers[0] as Container);
+  for (const container of starts.reverse()) draft.starts.push({ container, role: initRole(container) });
+  return initialized;
+}
+
+function initVerdict(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): Verdict {
+  switch (actual.state) {
+    case 'created':
+      // Created and started are one step for us: left like this, its start failed.
+      return 'start';
+    case 'running':
+      // Validation lets no init container restart for its resources.
+      mustRestartToResize(facts, draft, container, actual);
+      return 'pending';
+    case 'exited':
+      if (!isInitFailed(actual)) return 'done';
+      return restartsAfterExit(facts.pod, container, actual.exitCode) ? 'start' : 'pod-over';
+    case 'unknown':
+      if (!restartsAfterKill(facts.pod, container)) return 'pod-over';
+      draft.kills.push(killStep(actual, 'Unknown', unknownMessage('Init container')));
+      return 'restart';
+    default:
+      return unreachable(actual.state);
+  }
+}
+
+function sidecarVerdict(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): Verdict {
+  switch (actual.state) {
+    case 'created':
+    case 'exited':
+      return 'start';
+    case 'running':
+      return runningSidecarVerdict(facts, draft, container, actual);
+    case 'unknown':
+      draft.kills.push(killStep(actual, 'Unknown', unknownMessage('Init container')));
+      return 'restart';
+    default:
+      return unreachable(actual.state);
+  }
+}
+
+/** A sidecar has started once its startup probe passed; its liveness then never holds the next container back. */
+function runningSidecarVerdict(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): Verdict {
+  const { name } = container;
+  if (container.startupProbe !== undefined) {
+    const startup = facts.probe('startup', actual.id);
+    if (startup === 'failure') {
+      draft.kills.push(killStep(actual, 'StartupProbe', `Init container ${name} failed startup probe`));
+      return 'restart';
+    }
+    if (startup !== 'success') return 'pending';
+  }
+  if (isDefinitionChanged(container, actual)) {
+    draft.kills.push(killStep(actual, 'DefinitionChanged', `Init container ${name} definition changed`));
+    return 'done-restart';
+  }
+  if (container.livenessProbe !== undefined && facts.probe('liveness', actual.id) === 'failure') {
+    draft.kills.push(killStep(actual, 'LivenessProbe', `Init container ${name} failed liveness probe`));
+    return 'done-restart';
+  }
+  return mustRestartToResize(facts, draft, container, actual) ? 'done-restart' : 'done';
+}

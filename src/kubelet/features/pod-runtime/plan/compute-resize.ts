@@ -1,0 +1,152 @@
+import type { Container } from '../../../../api/core/container.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { ResourceList, ResourceRequirements } from '../../../../api/core/resource-requirements.ts';
+import { effectiveLimits, resizable } from '../../../../api/pod-allocation.ts';
+import { quantityOf, quantityOfMillis } from '../../../../api/quantity.ts';
+import { bytesOf, milliOf, runsAsAsked } from '../../../model/actual-resources.ts';
+import { milliCpuOfQuota, milliCpuOfShares } from '../../../model/cpu-units.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
+import { newestContainer } from '../../../model/runtime-status.ts';
+import type { Step } from './steps.ts';
+
+export type ResizedResource = 'memory' | 'cpu';
+
+/** What is on record as brought about in this pod; undefined for what has no record. */
+export interface ActuatedFacts {
+  container: (name: string) => ResourceRequirements | undefined;
+  podLevel: ResourceRequirements | undefined;
+  /** The pod's cgroup is known not to be what it should be. */
+  podUnsettled?: boolean;
+}
+
+/** What is to be done about one running container whose resources are not what its pod was granted. */
+export type ContainerResize = { kind: 'none' } | { kind: 'restart' } | { kind: 'update'; changes: readonly ResourceChange[] };
+
+export interface ResourceChange {
+  resource: ResizedResource;
+  direction: 'up' | 'down';
+  /** The new memory limit, when that is what shrinks. */
+  lowerLimitBytes?: number;
+}
+
+interface Amounts {
+  memoryLimit: number;
+  memoryRequest: number;
+  cpuLimit: number;
+  cpuRequest: number;
+}
+
+/**
+ * Compares what a running container was granted with what is on record for it (upstream: computePodResizeAction). Without a record the
+ * runtime's own facts count, and without those the container counts as made as it should be: a lost file restarts nothing.
+ */
+export function computeContainerResize(pod: Pod, container: Container, actual: ContainerRuntimeStatus, actuated: ActuatedFacts): ContainerResize {
+  if (actual.state !== 'running') return { kind: 'none' };
+  const recorded = actuated.container(container.name) ?? recordOfRuntime(pod, container, actual);
+  if (recorded === undefined) return { kind: 'none' };
+  const wanted = amountsOf(pod.spec.resources, container.resources);
+  // A record of the pod as a whole says nothing of a pod that has no resources of its own.
+  const current = amountsOf(pod.spec.resources === undefined ? undefined : actuated.podLevel, recorded);
+  const memory = changeOf('memory', { limit: [current.memoryLimit, wanted.memoryLimit], request: [current.memoryRequest, wanted.memoryRequest] });
+  const cpu = changeOf('cpu', { limit: [current.cpuLimit, wanted.cpuLimit], request: [current.cpuRequest, wanted.cpuRequest] });
+  const changes = [memory, cpu].filter((change) => change !== undefined);
+  if (changes.length === 0) return { kind: 'none' };
+  return changes.some(({ resource }) => restartsFor(container, resource)) ? { kind: 'restart' } : { kind: 'update', changes };
+}
+
+/**
+ * Whether the container ran last with other resources than it will be started with. Then the pod's cgroup has not heard of them yet, either.
+ * (Upstream leaves that cgroup as it was, and a container that was down during its resize is held to the old limit by it.)
+ */
+export function isStartedOtherwise(pod: Pod, container: Container, actuated: ActuatedFacts): boolean {
+  const recorded = actuated.container(container.name);
+  if (recorded === undefined) return false;
+  const [wanted, current] = [amountsOf(pod.spec.resources, container.resources), amountsOf(undefined, recorded)];
+  return wanted.memoryLimit !== current.memoryLimit || wanted.memoryRequest !== current.memoryRequest || wanted.cpuLimit !== current.cpuLimit || wanted.cpuRequest !== current.cpuRequest;
+}
+
+/** Brought about, and not on record: the agent died in between. Otherwise a container would be restarted for it once more. */
+export function isDoneUnrecorded(pod: Pod, container: Container, actual: ContainerRuntimeStatus, recorded: ResourceRequirements | undefined): boolean {
+  if (recorded === undefined || actual.state !== 'running' || actual.resources === undefined) return false;
+  const sameRequest = bytesOf(recorded.requests, 'memory') === bytesOf(container.resources?.requests, 'memory');
+  return sameRequest && runsAsAsked(pod, container, actual.resources, true);
+}
+
+/** What the runtime says of a container that has no record; undefined when that is what it should be, or when it says nothing. */
+export function recordOfRuntime(pod: Pod, container: Container, { resources: made }: ContainerRuntimeStatus): ResourceRequirements | undefined {
+  if (made === undefined || runsAsAsked(pod, container, made)) return undefined;
+  const limits: ResourceList = {};
+  const cpuLimit = milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
+  if (cpuLimit > 0) limits['cpu'] = quantityOfMillis(cpuLimit);
+  if (made.memoryLimitBytes > 0) limits['memory'] = quantityOf(made.memoryLimitBytes, 'BinarySI');
+  const requests: ResourceList = { ...container.resources?.requests };
+  if (requests['cpu'] !== undefined) requests['cpu'] = quantityOfMillis(milliCpuOfShares(made.cpuShares));
+  return { limits, requests };
+}
+
+function amountsOf(podLevel: ResourceRequirements | undefined, own: ResourceRequirements | undefined): Amounts {
+  const limits = effectiveLimits(podLevel, { resources: own });
+  return { memoryLimit: bytesOf(limits, 'memory'), cpuLimit: milliOf(limits, 'cpu'), memoryRequest: bytesOf(own?.requests, 'memory'), cpuRequest: milliOf(own?.requests, 'cpu') };
+}
+
+/** The limit decides on the direction, and the request where the limit stays. 0 is none at all. */
+function changeOf(resource: ResizedResource, { limit, request }: Record<'limit' | 'request', readonly [number, number]>): ResourceChange | undefined {
+  const [oldLimit, newLimit] = limit.map((amount) => (amount === 0 ? Infinity : amount)) as [number, number];
+  if (newLimit !== oldLimit) {
+    const down = newLimit < oldLimit;
+    return { resource, direction: down ? 'down' : 'up', ...(down && resource === 'memory' ? { lowerLimitBytes: newLimit } : {}) };
+  }
+  const [oldRequest, newRequest] = request;
+  return newRequest === oldRequest ? undefined : { resource, direction: newRequest < oldRequest ? 'down' : 'up' };
+}
+
+function restartsFor(container: Container, resource: ResizedResource): boolean {
+  return container.resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
+}
+
+/** Whether the pod's own CPU or memory is not what is on record. A pod without any needs no record. */
+export function isPodLevelChanged(pod: Pod, actuated: ActuatedFacts): boolean {
+  if (actuated.podUnsettled === true) return true;
+  const { resources } = pod.spec;
+  if (resources === undefined) return false;
+  const [wanted, current] = [rawAmounts(resources), rawAmounts(actuated.podLevel)];
+  return wanted.some((amount, index) => amount !== current[index]);
+}
+
+function rawAmounts(resources: ResourceRequirements | undefined): number[] {
+  return [bytesOf(resources?.limits, 'memory'), bytesOf(resources?.requests, 'memory'), milliOf(resources?.limits, 'cpu'), milliOf(resources?.requests, 'cpu')];
+}
+
+/** Whether anything of the pod that runs is not yet what it was granted (upstream: IsPodResizeInProgress). */
+export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: ActuatedFacts): boolean {
+  const someContainer = resizable(pod).some((container) => {
+    const actual = newestContainer(status, container.name);
+    return actual !== undefined && computeContainerResize(pod, container, actual, actuated).kind !== 'none';
+  });
+  return someContainer || actuated.podUnsettled === true || (pod.spec.resources !== undefined && actuated.podLevel !== undefined && isPodLevelChanged(pod, actuated));
+}
+
+/** What the planner finds while it goes through the containers. */
+export interface ResizeDraft {
+  updates: { container: Container; actual: ContainerRuntimeStatus; changes: readonly ResourceChange[] }[];
+  /** Some container restarts for its new resources. */
+  restarts: boolean;
+}
+
+/**
+ * Memory first, then CPU; of each, the pod's cgroup grows before its containers do and shrinks after them, and containers that give up
+ * some come before those that get more (upstream: doPodResizeAction).
+ */
+export function resizeSteps(draft: ResizeDraft, podLevelChanged: boolean): Step[] {
+  return (['memory', 'cpu'] as const).flatMap((resource) => {
+    const updates = draft.updates.flatMap(({ actual, changes }) => changes.filter((change) => change.resource === resource).map((change) => ({ actual, change })));
+    if (updates.length === 0 && !draft.restarts && !podLevelChanged) return [];
+    const lowered = updates.flatMap(({ actual, change }) => (change.lowerLimitBytes === undefined ? [] : [{ id: actual.id, name: actual.name, limitBytes: change.lowerLimitBytes }]));
+    const ordered = [...updates.filter(({ change }) => change.direction === 'down'), ...updates.filter(({ change }) => change.direction === 'up')];
+    return [
+      { kind: 'resizePod' as const, resource, phase: 'raise' as const, lowered },
+      ...ordered.map(({ actual }) => ({ kind: 'resizeContainer' as const, id: actual.id, name: actual.name, resource })),
+      { kind: 'resizePod' as const, resource, phase: 'lower' as const, lowered: [] },
+    ];
+  });
+}

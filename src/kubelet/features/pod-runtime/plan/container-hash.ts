@@ -1,0 +1,33 @@
+import type { AnyContainer } from '../../../../api/pod.ts';
+import { runtimeAnnotations } from '../../../../api/annotations.ts';
+import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
+
+/**
+ * The hash in `io.kubernetes.container.hash`: lower-case hex, FNV-32a over the JSON of name and image in the form Go's object dumper
+ * prints a byte slice, so that containers of upstream's kubelet are adopted unchanged and the other way round
+ * (upstream: pkg/kubelet/container/helpers.go HashContainer). No other field matters: those cannot change in a running pod.
+ */
+export function containerHash(container: Pick<AnyContainer, 'name' | 'image'>): string {
+  const json = goJson({ image: container.image ?? '', name: container.name });
+  return fnv32a(`([]uint8)[${Array.from(Buffer.from(json)).join(' ')}]`).toString(16);
+}
+
+/** Whether the running container was made from another definition. One without a hash counts as changed, as upstream reads it as 0. */
+export function isDefinitionChanged(container: Pick<AnyContainer, 'name' | 'image'>, actual: Pick<ContainerRuntimeStatus, 'annotations'>): boolean {
+  return normalise(actual.annotations[runtimeAnnotations.containerHash]) !== containerHash(container);
+}
+
+function normalise(hash: string | undefined): string {
+  return (hash ?? '').toLowerCase().replace(/^0+(?=.)/, '');
+}
+
+/** JSON as Go writes it: keys sorted, and `<`, `>`, `&` and two line separators escaped. */
+function goJson(fields: Readonly<Record<string, string>>): string {
+  return JSON.stringify(fields).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function fnv32a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash;
+}

@@ -1,0 +1,53 @@
+import type { Container } from '../../../../api/core/container.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import type { AnyContainer } from '../../../../api/pod.ts';
+import type { ContainerId } from '../../../model/ids.ts';
+import type { ProbeType, ProbeVerdict } from '../../../model/probe-result.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
+import type { ActuatedFacts, ResizeDraft } from './compute-resize.ts';
+import { computeContainerResize } from './compute-resize.ts';
+import type { ContainerRole, KillReason, StepOf } from './steps.ts';
+
+/** All facts the planner needs; it asks nothing and awaits nothing. */
+export interface PlanFacts {
+  pod: Pod;
+  status: PodRuntimeStatus;
+  /** The verdict on this very container; undefined when it was never probed. */
+  probe: (type: ProbeType, id: ContainerId) => ProbeVerdict | undefined;
+  /** What is left of the crash back-off of a container whose newest finished run is `exited`; undefined when it may start now. */
+  crashWait: (container: AnyContainer, exited: ContainerRuntimeStatus) => { waitMs: number; delayMs: number } | undefined;
+  /** Wall time, for saying until when something waits. */
+  nowMs: number;
+  /** Says whether all containers are to be reset; by default the runtime's records tell. */
+  restartAll?: boolean;
+  /** What is on record of resources brought about; without it nothing is resized. */
+  actuated?: ActuatedFacts;
+}
+
+/** What the parts of the planner collect. */
+export interface Draft {
+  kills: StepOf<'killContainer'>[];
+  starts: { container: AnyContainer; role: ContainerRole }[];
+  resize: ResizeDraft;
+  /** The pod as a whole is over, or must be stopped. */
+  killPod: boolean;
+}
+
+/** Notes what a running container needs for its resources; true when it must be restarted for them, which is in the draft then. */
+export function mustRestartToResize(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): boolean {
+  if (facts.actuated === undefined) return false;
+  const resize = computeContainerResize(facts.pod, container, actual, facts.actuated);
+  if (resize.kind === 'update') draft.resize.updates.push({ container, actual, changes: resize.changes });
+  if (resize.kind !== 'restart') return false;
+  draft.resize.restarts = true;
+  draft.kills.push(killStep(actual, 'Unknown', `Container ${container.name} resize requires restart`));
+  return true;
+}
+
+export function killStep(actual: ContainerRuntimeStatus, reason: KillReason, message: string): StepOf<'killContainer'> {
+  return { kind: 'killContainer', id: actual.id, name: actual.name, reason, message };
+}
+
+export function unknownMessage(what: 'Container' | 'Init container'): string {
+  return `${what} is in "unknown" state, try killing it before restart`;
+}

@@ -1,0 +1,105 @@
+import type { ContainerId, SandboxId } from '../../../model/ids.ts';
+import { unreachable } from '../../../../base/errors.ts';
+
+/** What a container is to its pod; decides order, restarts and who waits for whom. */
+export type ContainerRole = 'init' | 'sidecar' | 'regular' | 'ephemeral';
+
+/** Why a container is killed (upstream: kuberuntime_manager.go containerKillReason). Decides which grace period applies. */
+export type KillReason = 'StartupProbe' | 'LivenessProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'DefinitionChanged' | 'Unknown';
+
+/** Why a new sandbox is needed (upstream: kuberuntime/util PodSandboxChanged). */
+export type SandboxReason = 'new-pod' | 'several-ready' | 'not-ready' | 'network-mode-changed' | 'no-ip';
+
+/** What each kind of step needs to know. */
+export interface StepArgs {
+  /** Stops every running container and every sandbox, with the pod's own grace. */
+  killPod: { reason: 'sandbox-changed' | 'nothing-to-run'; graceMs: number };
+  createSandbox: { attempt: number; reason: SandboxReason };
+  /** `graceMs` absent: the pod's grace, or the probe's own. */
+  killContainer: { id: ContainerId; name: string; reason: KillReason; message: string; graceMs?: number };
+  /** `keepLogs` leaves the log files, whose numbers carry the restart count over. */
+  removeContainer: { id: ContainerId; name: string; reason: 'prune' | 'purge' | 'restart-all'; keepLogs: boolean };
+  /**
+   * Brings the pod's own cgroup to what the pod was granted: what grows (`raise`) before its containers do, what shrinks (`lower`) after
+   * them. `lowered` are containers about to get a lower memory limit than they have: none may use more already.
+   */
+  resizePod: { resource: 'memory' | 'cpu'; phase: 'raise' | 'lower'; lowered: readonly { id: ContainerId; name: string; limitBytes: number }[] };
+  /** New CPU or memory for a container, which runs on. */
+  resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
+  /**
+   * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor raises it past
+   * what the log directory holds (a runtime that lost its state must not append to an old log).
+   */
+  startContainer: { name: string; role: ContainerRole; attempt: number; /** Created earlier and never started: only start it. */ adopt?: ContainerId };
+}
+
+export type StepKind = keyof StepArgs;
+/** One decision, as data: it can be printed before it runs, recorded and replayed. */
+export type Step = { [K in StepKind]: { kind: K } & StepArgs[K] }[StepKind];
+export type StepOf<K extends StepKind> = Extract<Step, { kind: K }>;
+
+/** A container that is to be started later. Wall milliseconds in `untilMs`; `waitMs` is what was left when this was computed. */
+export interface Wait {
+  container: string;
+  untilMs: number;
+  waitMs: number;
+  /** The whole delay this wait is the rest of. */
+  delayMs: number;
+  why: 'CrashLoopBackOff';
+}
+
+const sandboxReasons: Readonly<Record<SandboxReason, string>> = {
+  'new-pod': 'the pod has none',
+  'several-ready': 'more than one is ready',
+  'not-ready': 'the newest one is not ready',
+  'network-mode-changed': 'the pod changed between its own and the host network',
+  'no-ip': 'the existing one has no IP address',
+};
+
+const removeReasons: Readonly<Record<StepArgs['removeContainer']['reason'], string>> = {
+  prune: 'a newer run of the same init container exists',
+  purge: 'init containers run again in the new sandbox',
+  'restart-all': 'all containers of the pod restart',
+};
+
+const roleNames: Readonly<Record<ContainerRole, string>> = { init: 'init container', sidecar: 'sidecar', regular: 'container', ephemeral: 'ephemeral container' };
+
+const resourceNames: Readonly<Record<StepArgs['resizePod']['resource'], string>> = { memory: 'memory', cpu: 'CPU' };
+
+/** One sentence about a step, for `kubelet explain` and `kubelet plan`. */
+export function describeStep(step: Step): string {
+  switch (step.kind) {
+    case 'killPod':
+      return step.reason === 'sandbox-changed'
+        ? `Stop all containers and the sandbox within ${seconds(step.graceMs)}, because the sandbox must be made anew.`
+        : `Stop the sandbox within ${seconds(step.graceMs)}, because no container of the pod is left to run.`;
+    case 'createSandbox':
+      return `Create sandbox number ${step.attempt}, because ${sandboxReasons[step.reason]}.`;
+    case 'killContainer':
+      return `Kill container ${step.name}${step.graceMs === undefined ? '' : ` within ${seconds(step.graceMs)}`}: ${step.message}.`;
+    case 'removeContainer':
+      return `Remove the ended container ${step.name} (${shortId(step.id)}), because ${removeReasons[step.reason]}.`;
+    case 'resizePod':
+      return `${step.phase === 'raise' ? 'Raise' : 'Lower'} the ${resourceNames[step.resource]} of the pod's cgroup as far as its granted resources ask for that.`;
+    case 'resizeContainer':
+      return `Give container ${step.name} its new ${resourceNames[step.resource]}, without a restart.`;
+    case 'startContainer':
+      return step.attempt === 0 ? `Start ${roleNames[step.role]} ${step.name}.` : `Start ${roleNames[step.role]} ${step.name} again (restart ${step.attempt}).`;
+    default:
+      return unreachable(step);
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`;
+}
+
+/** Enough of a runtime id for a person to find it. */
+function shortId(id: ContainerId | SandboxId): string {
+  return id.slice(0, 12);
+}
+
+/** What a pass remembers of a resize it tried. */
+export function resizeKey(step: StepOf<'resizePod' | 'resizeContainer'>): string {
+  return step.kind === 'resizePod' ? `${step.kind} ${step.resource} ${step.phase}` : `${step.kind} ${step.resource} ${step.id}`;
+}
