@@ -1,6 +1,8 @@
 import type { Clock, Timer } from '../../src/base/clock.ts';
+import type { Cgroups } from '../../src/kubelet/ports/cgroups.ts';
 import type { HostFiles } from '../../src/kubelet/ports/host-files.ts';
 import type { RuntimeEventSource } from '../../src/kubelet/ports/runtime.ts';
+import type { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 
 /** Where, relative to the call that is watched, the agent dies: before it is made, while it is under way, or after its effect and before its answer. */
 export type DeathPoint = 'before' | 'during' | 'after';
@@ -108,6 +110,17 @@ export function mortalPort<T extends object>(port: string, target: T, life: Life
       return method;
     },
   });
+}
+
+/** A process that dies while it makes a cgroup gives it no limits. */
+export function mortalCgroups(cgroups: FakeCgroups, life: Life, gate: Gate): Cgroups {
+  const ensure: Cgroups['ensure'] = (name, limits) => cgroups.ensure(name, limits, () => life.alive);
+  return mortalPort<Cgroups>('cgroups', new Proxy(cgroups, { get: (object, key) => (key === 'ensure' ? ensure : bound(object, key)) }), life, gate);
+}
+
+function bound(object: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(object, key, object);
+  return typeof value === 'function' ? (value as Method).bind(object) : value;
 }
 
 export function mortalFiles(files: HostFiles, life: Life, gate: Gate): HostFiles {

@@ -12,6 +12,11 @@ export class SimulatedRuntime extends FakeRuntime {
     return this.isDown || this.node.lateEffects > 0 || [...this.node.containers.values()].some((container) => container.stoppedBy !== undefined && !container.dead && container.state === 'running');
   }
 
+  /** One number for each sandbox of the pod that is up: as if it were the process that holds it. */
+  inhabitants(podUid: string): number[] {
+    return this.sandboxes(podUid).flatMap((sandbox, index) => (sandbox.ready ? [index + 1] : []));
+  }
+
   containerById(id: string): ContainerRecord | undefined {
     return this.node.containers.get(id);
   }

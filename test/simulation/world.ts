@@ -18,7 +18,7 @@ import { FakeMounts } from '../../src/kubelet/ports/testing/fake-mounts.ts';
 import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-runtime-client.ts';
 import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-runtime-node.ts';
 import { ContainerModel } from './containers.ts';
-import { Life, mortalClock, mortalEvents, mortalFiles, mortalPort, type Gate } from './mortal.ts';
+import { Life, mortalCgroups, mortalClock, mortalEvents, mortalFiles, mortalPort, type Gate } from './mortal.ts';
 import { SimulatedNetwork } from './network.ts';
 import { SimulatedRuntime } from './runtime.ts';
 
@@ -90,6 +90,7 @@ export class SimulatedNode {
     this.runtime = new SimulatedRuntime({ clock: this.clock, seed: options.seed, images: IMAGES, jitterFactor: 0.3, ...options.runtime });
     this.files = new FakeHostFiles(this.clock);
     this.mounts = new FakeMounts(this.files);
+    this.cgroups.inhabitants = (name) => this.runtime.inhabitants(/\/pod([^/]+)$/.exec(name)?.[1] ?? '');
     this.model = new ContainerModel(() => this.clock.monotonicMs());
     this.network = new SimulatedNetwork(this.clock, this.runtime, this.model);
     this.config = simulatedConfig(options.config ?? {});
@@ -174,7 +175,7 @@ export class SimulatedNode {
       files,
       guardedFiles: files,
       mounts: mortalPort('mounts', this.mounts, life, gate),
-      cgroups: mortalPort('cgroups', this.cgroups, life, gate),
+      cgroups: mortalCgroups(this.cgroups, life, gate),
       dial: mortalPort('dial', this.network, life, gate),
       nodeLoad: () => undefined,
       processes: { run: runProgram },

@@ -59,13 +59,37 @@ test('a group that an earlier agent made without the overhead is raised; one tha
   const small = burstable('u1');
   const pod: Pod = { ...small, spec: { ...small.spec, overhead: { cpu: '250m' } } };
   await cgroups.ensure(NAME, { cpuShares: 512 });
+  cgroups.addProcess(NAME, 7);
   await manager.ensurePodCgroup(pod);
   assert.equal(cgroups.limitsOf(NAME)?.cpuShares, 768);
   const later = world();
   await later.manager.start();
   await later.cgroups.ensure(NAME, { cpuShares: 2048 });
+  later.cgroups.addProcess(NAME, 7);
   await later.manager.ensurePodCgroup(pod);
   assert.equal(later.cgroups.limitsOf(NAME)?.cpuShares, 2048);
+});
+
+test('a group that nobody lives in gets its limits again, as whoever made it may have died in between; another is left as it is', async () => {
+  const { manager, cgroups } = world();
+  await manager.start();
+  let alive = true;
+  const making = cgroups.ensure(NAME, { cpuShares: 512 }, () => alive);
+  alive = false;
+  await making;
+  assert.deepEqual([await manager.ensurePodCgroup(burstable('u1')), cgroups.limitsOf(NAME)], [{ cgroupParent: NAME, existed: true }, { cpuShares: 512 }]);
+  await manager.ensurePodCgroup(burstable('u1', '2'));
+  assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 512 }, 'it has its limits, and may be changed by a resize only');
+});
+
+test('a group whose limits were refused gets them with the next try', async () => {
+  const { manager, cgroups } = world();
+  await manager.start();
+  await cgroups.ensure(NAME, {});
+  cgroups.fail('ensure', { name: NAME, kind: 'Invalid', times: 1 });
+  await assert.rejects(manager.ensurePodCgroup(burstable('u1')));
+  await manager.ensurePodCgroup(burstable('u1'));
+  assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 512 });
 });
 
 test('class shares follow the set of pods at once, and are put right each minute', async () => {

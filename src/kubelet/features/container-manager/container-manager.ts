@@ -50,6 +50,8 @@ export class ContainerManager {
   readonly #names = new Map<PodUid, string>();
   /** The overhead that the groups made here count. */
   readonly #overheads = new Map<PodUid, string>();
+  /** Pods whose group has, or had when this agent saw it first, its limits. */
+  readonly #limited = new Set<PodUid>();
   readonly #removing = new Map<PodUid, Promise<void>>();
   #mayWrite = true;
   /** The class groups could not be made at the start. */
@@ -117,7 +119,10 @@ export class ContainerManager {
     if (this.#mayWrite && this.#groups !== undefined && computeQosShares(this.#options.activePods()).burstable !== this.#writtenShares) this.#loop.wake();
   }
 
-  /** Makes the pod's group with its limits if it is not there. One that is there is left as it is (upstream: EnsureExists), unless the pod's overhead changed. */
+  /**
+   * Makes the pod's group with its limits if it is not there. One that is there is left as it is (upstream: EnsureExists), unless the pod's overhead
+   * changed, or nothing lives in it and this agent has not made it: whoever did may have died before it had limits.
+   */
   async ensurePodCgroup(pod: Pod): Promise<PodCgroup> {
     if (this.#groups === undefined) return { cgroupParent: '', existed: true };
     const uid = podUid(pod.metadata.uid);
@@ -128,12 +133,18 @@ export class ContainerManager {
     if (!this.#mayWrite) return { cgroupParent, existed: true };
     const overhead = canonicalOverhead(pod);
     const existed = await this.#options.cgroups.exists(name);
-    if (!existed) await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
+    if (!existed || (await this.#mayLackLimits(uid, name))) await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
     else if (await this.#lacksOverhead(pod, { uid, name, overhead })) await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
+    this.#limited.add(uid);
     this.#overheads.set(uid, overhead);
     if (existed) return { cgroupParent, existed };
     this.podsChanged();
     return { cgroupParent, existed: false };
+  }
+
+  /** What lives in a group came after its limits. */
+  async #mayLackLimits(uid: PodUid, name: string): Promise<boolean> {
+    return !this.#limited.has(uid) && (await this.#options.cgroups.processes(name)).length === 0;
   }
 
   /**
@@ -248,6 +259,7 @@ export class ContainerManager {
         await cgroups.remove(name);
         this.#names.delete(uid);
         this.#overheads.delete(uid);
+        this.#limited.delete(uid);
         this.podsChanged();
         return;
       } catch (error) {

@@ -16,6 +16,8 @@ export class FakeCgroups implements Cgroups {
   /** Bytes charged to a group; 0 unless given. */
   readonly memoryUsage = new Map<string, number>();
   readonly calls: string[] = [];
+  /** Who lives in a group besides those that tests put into it. */
+  inhabitants: (name: string) => readonly number[] = () => [];
   readonly #faults: { op: CgroupOperation; name: string; kind: ErrorKind; times: number }[] = [];
 
   constructor(options: { version?: 1 | 2; driver?: 'cgroupfs' | 'systemd'; swapControl?: boolean } = {}) {
@@ -51,14 +53,16 @@ export class FakeCgroups implements Cgroups {
     return name === '/' || this.groups.has(name);
   }
 
-  async ensure(name: string, limits: CgroupLimits): Promise<void> {
+  /** In two steps, as on a node: whoever dies in between (`isAlive`) leaves a group without limits. */
+  async ensure(name: string, limits: CgroupLimits, isAlive: () => boolean = () => true): Promise<void> {
     this.#enter('ensure', name);
     for (let parent = path.dirname(name); parent !== '/'; parent = path.dirname(parent)) {
       if (!this.groups.has(parent)) this.groups.set(parent, { limits: {}, pids: new Set() });
     }
+    if (!this.groups.has(name)) this.groups.set(name, { limits: {}, pids: new Set() });
+    await Promise.resolve();
     const group = this.groups.get(name);
-    if (group === undefined) this.groups.set(name, { limits: withoutUndefined(limits), pids: new Set() });
-    else group.limits = { ...group.limits, ...withoutUndefined(limits) };
+    if (group !== undefined && isAlive()) group.limits = { ...group.limits, ...withoutUndefined(limits) };
   }
 
   async update(name: string, limits: CgroupLimits): Promise<void> {
@@ -84,7 +88,7 @@ export class FakeCgroups implements Cgroups {
 
   async processes(name: string): Promise<number[]> {
     return this.#below(name)
-      .flatMap((group) => [...(this.groups.get(group)?.pids ?? [])])
+      .flatMap((group) => [...(this.groups.get(group)?.pids ?? []), ...this.inhabitants(group)])
       .sort((left, right) => left - right);
   }
 
