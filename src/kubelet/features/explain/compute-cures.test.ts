@@ -37,6 +37,7 @@ test('an object that is not there is named once, with the place to put it', () =
   assert.deepEqual(cures({ ...volume({ projected: { sources: [{ configMap: { name: 'c' } }, { secret: { name: 's' } }] } }), [`${c0}.env`]: env, 'spec.runtimeClassName': 'gvisor' }), [
     'Secret default/s is not there: put it into /m', 'ConfigMap default/c is not there: put it into /m', 'RuntimeClass gvisor is not there: put it into /m',
   ]);
+  assert.deepEqual(cures({ 'spec.imagePullSecrets': [{ name: 'pull' }] }), ['Secret default/pull is not there: put it into /m']);
   assert.deepEqual(cures({ [`${c0}.envFrom`]: [{ configMapRef: { name: 'c' } }] }, undefined, ''), ['ConfigMap default/c is not there: put it beside the pod']);
 });
 

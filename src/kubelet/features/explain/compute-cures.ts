@@ -57,6 +57,8 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
     if (reference?.name && reference.optional !== true) needs.push({ kind, name: reference.name, keys });
   };
   const keysOf = (items: readonly { key: string }[] | undefined): string[] => (items ?? []).map(({ key }) => key);
+  // A pull goes on without it, and then often fails.
+  for (const reference of pod.spec.imagePullSecrets ?? []) add('Secret', reference);
   for (const { container } of allContainers(pod)) {
     for (const { configMapRef, secretRef } of container.envFrom ?? []) {
       add('ConfigMap', configMapRef);
