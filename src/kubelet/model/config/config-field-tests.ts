@@ -13,7 +13,7 @@ const images = feature('images/pull-queue');
 const imageGc = feature('images/image-gc');
 const node = feature('node/allocatable');
 const qosTree = feature('container-manager/qos-tree');
-const container = feature('pod-runtime/container-config');
+const container = feature('pod-runtime/config/container-config');
 
 /** By the names of fields, several in one key. */
 const byNames: Readonly<Record<string, readonly string[]>> = {
@@ -52,7 +52,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   volumePluginDir: [configuration],
   'logging.format logging.verbosity': ['src/kubelet/adapters/pino-log.test.ts', configuration],
   'crashLoopBackOff.maxContainerRestartPeriod': [configuration],
-  seccompDefault: [feature('pod-runtime/security-config'), real('security')],
+  seccompDefault: [feature('pod-runtime/config/security-config'), real('security')],
   registerWithTaints: [feature('admission/admission-chain'), real('admission')],
   'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
 };
