@@ -12,6 +12,14 @@ export interface ParsedYaml {
 
 class TooMuch extends Error {}
 
+/** What the parser says and then goes on to quote: the text may be a Secret's, and errors go into logs. The line and the column say where. */
+const QUOTING =
+  /^(Not a YAML token|Block scalar header includes extra characters|Unresolved tag|Unresolved alias[^:]*|Could not resolve tag|Not a valid tag|Verbatim tags aren't resolved|Unexpected .*? token in YAML (?:stream|document)|Invalid escape sequence|Unknown directive|Unsupported YAML version|The(?= .* tag has no suffix))[^]*$/;
+
+function withoutQuotes(message: string): string {
+  return message.replace(QUOTING, (_all, said: string) => (said === 'The' ? 'A tag has no suffix' : said));
+}
+
 /**
  * Parses one document to its tree, without a meaning for its scalars (yaml-scalar.ts gives that). Parsing time grows with the number of
  * lexemes and not with the bytes, so those are what is capped: 100,000 take about a fifth of a second.
@@ -21,7 +29,7 @@ export function parseYaml(text: string, maxLexemes: number): ParsedYaml {
   try {
     let document: Document | undefined;
     for (const composed of composer.compose(tokens(text, maxLexemes), true, text.length)) document ??= composed;
-    const errors = document?.errors.map((error) => ({ message: error.message, offset: error.pos[0] })) ?? [];
+    const errors = document?.errors.map((error) => ({ message: withoutQuotes(error.message), offset: error.pos[0] })) ?? [];
     // A stack overflow inside the parser is reported by it as an ordinary error.
     const tooDeep = errors.find((error) => error.message.includes('call stack'));
     return { document, errors: tooDeep === undefined ? errors : [{ message: 'nested too deeply', offset: tooDeep.offset }] };
