@@ -62,10 +62,10 @@ test('an exec hook runs without a time limit of its own', async () => {
 });
 
 test('a failed postStart is told by a message with the output and by an event without it', async () => {
-  const made = bench(async () => ({ stdout: bytes('my secret'), stderr: bytes(''), exitCode: 3 }));
+  const made = bench(async () => ({ stdout: bytes('my \u001b secret'), stderr: bytes(''), exitCode: 3 }));
   assert.deepEqual(await made.hooks.postStart(target({ postStart: exec }), never), {
     ok: false,
-    message: `Exec lifecycle hook ([do it]) for Container "web" in Pod "p_default(u)" failed - error: command 'do it' exited with 3: , message: "my secret"`,
+    message: `Exec lifecycle hook ([do it]) for Container "web" in Pod "p_default(u)" failed - error: command 'do it' exited with 3: , message: "my \\x1b secret"`,
   });
   assert.deepEqual(made.events, ['Warning FailedPostStartHook web: PostStartHook failed']);
 });

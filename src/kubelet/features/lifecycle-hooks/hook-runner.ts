@@ -4,6 +4,7 @@ import { errorKind, errorMessage, isKind, KubeletError } from '../../../base/err
 import type { Logger } from '../../../base/log.ts';
 import type { HTTPGetAction, LifecycleHandler } from '../../../api/core/probe.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { goQuote } from '../../../api/go-quote.ts';
 import { isHostNetwork, podFullName, type AnyContainer } from '../../../api/pod.ts';
 import { containerEvents } from '../../../api/reasons.ts';
 import { httpActionRequest } from '../../model/http-action.ts';
@@ -109,7 +110,7 @@ export class HookRunner {
 
   async #exec(target: HookTarget, command: readonly string[], signal: AbortSignal): Promise<string | undefined> {
     const failed = (error: string, output: string): string =>
-      `Exec lifecycle hook ([${command.join(' ')}]) for Container "${target.container.name}" in Pod "${podName(target.pod)}" failed - error: ${error}, message: ${JSON.stringify(output)}`;
+      `Exec lifecycle hook ([${command.join(' ')}]) for Container "${target.container.name}" in Pod "${podName(target.pod)}" failed - error: ${error}, message: ${goQuote(output)}`;
     try {
       const { stdout, stderr, exitCode } = await abortable(this.#options.runtime.execSync(target.id, command, 0, target.runsOn === true ? {} : { signal }), signal);
       const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
