@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,6 +96,19 @@ describe('systemd over a message bus', () => {
       ['a.slice', true, [['TasksMax', 5n]]],
       ['a.slice', 'replace'],
     ]);
+  });
+
+  test('a program that only waits for an answer of systemd lives until it has it, and may end then', async () => {
+    const source = [
+      `import { dialSystemd } from ${JSON.stringify(join(import.meta.dirname, 'systemd-dial.ts'))};`,
+      `const connection = await dialSystemd(${JSON.stringify({ bus: bus.socket, privateSocket: '' })});`,
+      "console.log(await connection.version(), await connection.call('StopUnit', 'ss', ['slow.slice', 'replace']));",
+    ].join('\n');
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    assert.deepEqual([code, said.slice(0, 17)], [0, '252.39-1~deb12u2 ']);
   });
 
   test('what systemd refuses has a kind: a unit that exists is taken, one that is missing is NotFound', async () => {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { KubeletError, type ErrorKind } from '../../base/errors.ts';
 import type { ManagerConnection } from './systemd-manager.ts';
 
@@ -43,12 +44,20 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     connection.on('close', () => reject(new KubeletError('Unavailable', `${socket} was closed`, { op: 'reach systemd', cause })));
   });
   closed.catch(() => undefined);
+  // A connection at rest must not keep a program from ending, and a call under way must: nothing else may be open yet.
+  const held = connection.stream as Partial<Pick<Socket, 'ref' | 'unref'>>;
+  let calls = 0;
   const invoke = async (target: { interface: string; member: string; signature?: string; body?: unknown[] }): Promise<unknown> => {
+    calls += 1;
+    held.ref?.();
     try {
       // A handshake that fails answers no call: then the connection's own error is the answer.
       return await Promise.race([bus.invoke<unknown>({ destination: SERVICE, path: PATH, ...target }), closed]);
     } catch (error) {
       throw asKubeletError(error, target.member);
+    } finally {
+      calls -= 1;
+      if (calls === 0) held.unref?.();
     }
   };
   const found: ManagerConnection = {
@@ -70,8 +79,6 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     found.close();
     throw error;
   }
-  // An open connection must not keep the agent from ending.
-  if ('unref' in connection.stream && typeof connection.stream.unref === 'function') connection.stream.unref();
   return found;
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { createLinuxCgroups } from '../../../src/kubelet/adapters/linux-cgroups.ts';
+import { systemdPath } from '../../../src/kubelet/adapters/linux-cgroup-names.ts';
+import { createLinuxCgroups, type CgroupDriver } from '../../../src/kubelet/adapters/linux-cgroups.ts';
 import { detectCgroupLayout } from '../../../src/kubelet/adapters/linux-cgroups-fs.ts';
 import { readMountInfo } from '../../../src/kubelet/adapters/linux-mountinfo.ts';
 import { cgroupsContract } from '../../../src/kubelet/ports/testing/cgroups-contract.ts';
@@ -19,8 +21,12 @@ async function treeFor(controller: string): Promise<string> {
   return tree;
 }
 
-cgroupsContract('the kernel of this machine', async () => {
-  const cgroups = await createLinuxCgroups('cgroupfs');
+/** systemd's slices too where it is process 1: in a container it is not. */
+const drivers: readonly CgroupDriver[] = existsSync('/run/systemd/system') ? ['cgroupfs', 'systemd'] : ['cgroupfs'];
+const pathOf = (driver: CgroupDriver, name: string): string => (driver === 'systemd' ? systemdPath(name) : name);
+
+for (const driver of drivers) cgroupsContract(`the kernel of this machine, by ${driver}`, async () => {
+  const cgroups = await createLinuxCgroups(driver);
   const base = freshName();
   await cgroups.ensure(base, {});
   const children: ChildProcess[] = [];
@@ -28,7 +34,7 @@ cgroupsContract('the kernel of this machine', async () => {
     const child = spawn('sleep', ['60']);
     children.push(child);
     await once(child, 'spawn');
-    await writeFile(`${await treeFor('memory')}${name}/cgroup.procs`, String(child.pid));
+    await writeFile(`${await treeFor('memory')}${pathOf(driver, name)}/cgroup.procs`, String(child.pid));
     return child.pid ?? 0;
   };
   const gone = (child: ChildProcess): Promise<unknown> => (child.exitCode === null && child.signalCode === null ? once(child, 'exit') : Promise.resolve());
@@ -64,4 +70,22 @@ test('limits arrive in the kernel, and making a pod\'s group takes about a milli
   } finally {
     await cgroups.remove(base);
   }
+});
+
+for (const driver of drivers.filter((one) => one === 'systemd')) test('limits of a slice are systemd\'s own, so that they outlast a reload of its units', async () => {
+  const cgroups = await createLinuxCgroups(driver);
+  const base = freshName();
+  const limits = { cpuShares: 512, cpuPeriodUs: 100_000, cpuQuotaUs: 50_100, memoryBytes: 64 * 2 ** 20, pidsMax: 77 };
+  try {
+    await cgroups.ensure(`${base}/burstable/pod1-2`, limits);
+    const before = await cgroups.read(`${base}/burstable/pod1-2`);
+    assert.deepEqual([before.cpuQuotaUs, before.memoryBytes], [51_000, 64 * 2 ** 20]);
+    const [code] = (await once(spawn('systemctl', ['daemon-reload']), 'exit')) as [number];
+    assert.equal(code, 0);
+    const { memoryUsageBytes, ...after } = await cgroups.read(`${base}/burstable/pod1-2`);
+    assert.deepEqual({ ...after, memoryUsageBytes: before.memoryUsageBytes }, before, `usage ${memoryUsageBytes}`);
+  } finally {
+    await cgroups.remove(base);
+  }
+  assert.equal(await cgroups.exists(base), false);
 });
