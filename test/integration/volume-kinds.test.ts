@@ -131,7 +131,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
     await agent.run(claimant('alone-one', 'alone'), claim('alone', alone), local('alone', folder, alone));
     agent.writeManifest('alone-two', claimant('alone-two', 'alone'));
     await complaint('away', /MountVolume.NodeAffinity check failed for volume \\"pv-away\\" : no matching NodeSelectorTerms/);
-    await complaint('absent', /MountVolume.MountDevice failed for volume \\"pv-absent\\" : path \\".*absent\\" does not exist/);
+    await complaint('absent', /MountVolume.NewMounter initialization failed for volume \\"pv-absent\\" : path \\".*absent\\" does not exist/);
     await complaint('alone-two', /volume uses the ReadWriteOncePod access mode and is already in use by another pod/);
     mkdirSync(join(folder, 'absent'));
     await agent.ready('absent');

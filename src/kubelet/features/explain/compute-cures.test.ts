@@ -55,7 +55,7 @@ test('a claim that names no volume is told which would fit: free, large enough, 
   assert.deepEqual(cures(claimed), ['PersistentVolumeClaim default/c is not there: put it into /m']);
   const start = 'PersistentVolumeClaim default/c names no volume in its spec.volumeName, and nobody binds it here';
   const others = [disk('small', '1Gi'), disk('taken', '9Gi', 'claimRef: {namespace: default, name: other}'), disk('fast', '9Gi', 'storageClassName: fast'), disk('raw', '9Gi', 'volumeMode: Block')];
-  assert.deepEqual(cures(claimed, file(claim(''), ...others, disk('one', '5Gi'), disk('two', '6Gi'))), [`${start}: name one that fits, one (5Gi), two (6Gi)`]);
+  assert.deepEqual(cures(claimed, file(claim(''), ...others, disk('two', '6Gi'), disk('one', '5Gi'))), [`${start}: name one that fits, one (5Gi), two (6Gi)`]);
   assert.deepEqual(cures(claimed, file(claim(''), ...others)), [`${start}; no PersistentVolume that is free fits it: put one into /m`]);
 });
 

@@ -122,7 +122,9 @@ function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentV
     if (owner === undefined) return addTo(facts, `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName,`);
     return `${said} names PersistentVolume ${wanted}, whose claimRef says that it belongs to ${owner.namespace ?? ''}/${owner.name ?? ''}: change one of them`;
   }
-  const fitting = volumes.filter((volume) => fits(claim, volume)).map(({ metadata, spec }) => `${metadata.name} (${spec.capacity?.['storage'] ?? '?'})`);
+  const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
+  const smallestFirst = volumes.filter((volume) => fits(claim, volume)).sort((left, right) => compareQuantities(sizeOf(left), sizeOf(right)));
+  const fitting = smallestFirst.map(({ metadata, spec }) => `${metadata.name} (${spec.capacity?.['storage'] ?? '?'})`);
   const start = `${said} names no volume in its spec.volumeName, and nobody binds it here`;
   return fitting.length === 0 ? `${start}; no PersistentVolume that is free fits it: put one ${whereOf(facts)}` : `${start}: name one that fits, ${listed(fitting)}`;
 }

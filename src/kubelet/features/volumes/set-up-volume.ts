@@ -111,6 +111,8 @@ async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>)
   try {
     return await work();
   } catch (error) {
+    // A plugin that knows the step better.
+    if (error instanceof SetUpFailed) throw error;
     const reason = spec.mode === 'Block' ? volumeEvents.failedMapVolume : volumeEvents.failedMount;
     throw new SetUpFailed(reason, failureText(what, spec.name, errorMessage(error)), { cause: error });
   }

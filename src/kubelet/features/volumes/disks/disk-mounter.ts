@@ -13,6 +13,8 @@ const CORRECTED = 1;
 const UNCORRECTED = 4;
 /** blkid(8): nothing found. */
 const NOTHING_FOUND = 2;
+/** Which Debian, Fedora, SUSE and Alpine name alike. */
+const packagesOfFsTypes: ReadonlyMap<string, string> = new Map([['ext2', 'e2fsprogs'], ['ext3', 'e2fsprogs'], ['ext4', 'e2fsprogs'], ['xfs', 'xfsprogs'], ['btrfs', 'btrfs-progs'], ['vfat', 'dosfstools']]);
 const UNKNOWN_DATA = 'unknown data, probably partitions';
 
 export interface DiskMount {
@@ -80,8 +82,13 @@ export class DiskMounter {
     const program = `mkfs.${fsType}`;
     const forced = fsType === 'ext4' || fsType === 'ext3' ? ['-F', '-m0'] : fsType === 'xfs' ? ['-f'] : [];
     this.#log.info('an empty disk is formatted', { device, fsType });
-    const { exitCode, stdout, stderr } = await this.#run(program, [...forced, device], FORMAT_LIMIT_MS);
-    if (exitCode !== 0) throw new KubeletError('Unavailable', `format of disk "${device}" failed: type:("${fsType}") errcode:(exit status ${exitCode}) output:(${`${stdout}${stderr}`.trim()})`);
+    const failed = (why: string, cause?: unknown): KubeletError => new KubeletError('Unavailable', `format of disk "${device}" failed: type:("${fsType}") ${why}`, { cause });
+    const { exitCode, stdout, stderr } = await this.#run(program, [...forced, device], FORMAT_LIMIT_MS).catch((error: unknown) => {
+      if (!isKind(error, 'NotFound')) throw error;
+      const where = packagesOfFsTypes.get(fsType);
+      throw failed(`errcode:(executable file not found in $PATH): ${program} is not installed on this node${where === undefined ? '' : `: it is in the package ${where}`}`, error);
+    });
+    if (exitCode !== 0) throw failed(`errcode:(exit status ${exitCode}) output:(${`${stdout}${stderr}`.trim()})`);
   }
 
   async #run(program: string, args: readonly string[], timeoutMs: number): Promise<{ exitCode: number; stdout: string; stderr: string }> {

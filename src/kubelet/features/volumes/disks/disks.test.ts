@@ -62,9 +62,16 @@ test('a disk with data is never formatted, and what is wrong with it is said', a
   assert.match((await firstEvent(unreadable)) ?? '', /failed to get disk format of disk \/dev\/sdx: exit status 8: I\/O error$/);
 });
 
+test('a node that cannot make the file system says which package can', async () => {
+  const without = (fsType: string): Promise<string | undefined> => firstEvent(world({ local: { path: '/dev/sdx', fsType } }, { blkid: empty }));
+  assert.match((await without('xfs')) ?? '', /error format of disk "\/dev\/sdx" failed: type:\("xfs"\) errcode:\(executable file not found in \$PATH\): mkfs.xfs is not installed on this node: it is in the package xfsprogs$/);
+  assert.match((await without('odd')) ?? '', /mkfs.odd is not installed on this node$/);
+});
+
 test('a path that is missing, or neither folder nor disk, is refused', async () => {
-  assert.equal(await firstEvent(world({ local: { path: '/none' } })), 'path "/none" does not exist');
-  assert.equal(await firstEvent(world({ local: { path: '/data/file' } })), 'only directory and block device are supported');
+  const at = 'pod-u1 Warning FailedMount MountVolume.NewMounter initialization failed for volume "pv" : ';
+  assert.equal(await firstEvent(world({ local: { path: '/none' } })), `${at}path "/none" does not exist`);
+  assert.equal(await firstEvent(world({ local: { path: '/data/file' } })), `${at}only directory and block device are supported`);
 });
 
 test('a raw device is linked for the pod, told as an event, and the link goes with the pod', async () => {

@@ -6,6 +6,7 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type { EventRecorder } from '../../../ports/recorder.ts';
 import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../../ports/volume-plugin.ts';
+import { failureText, SetUpFailed } from '../set-up-volume.ts';
 import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
 import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
@@ -24,6 +25,11 @@ export interface LocalVolumeParts {
 
 function sourceOf(spec: VolumeSpec): LocalVolumeSource | undefined {
   return spec.kind === 'persistent' ? spec.persistentVolume.spec.local : undefined;
+}
+
+/** Upstream gives up before it begins, and says so. */
+function noMounter({ name }: VolumeSpec, why: string): SetUpFailed {
+  return new SetUpFailed(volumeEvents.failedMount, failureText('MountVolume.NewMounter initialization failed', name, why));
 }
 
 /** A folder or a disk of this node as a PersistentVolume. A disk that is wanted as a file system is mounted once, and formatted if it is empty. */
@@ -59,13 +65,14 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
     const { path, fsType } = sourceOf(spec) ?? { path: '' };
     if (path.split('/').includes('..')) throw new KubeletError('Invalid', `invalid path: ${path} must not contain '..'`);
     const type = (await this.#parts.guardedFiles.stat(path))?.type;
-    if (type === undefined) throw new KubeletError('NotFound', `path "${path}" does not exist`);
     if (spec.mode === 'Block') {
+      if (type === undefined) throw new KubeletError('NotFound', `path "${path}" does not exist`);
       if (type !== 'block') throw new KubeletError('Invalid', `path "${path}" is not a block device, as volumeMode Block needs`);
       return { ...planned, path };
     }
     if (type === 'directory') return { ...planned, path };
-    if (type !== 'block') throw new KubeletError('Invalid', 'only directory and block device are supported');
+    if (type === undefined) throw noMounter(spec, `path "${path}" does not exist`);
+    if (type !== 'block') throw noMounter(spec, 'only directory and block device are supported');
     await this.#mountDisk(path, planned.path, { fsType: fsType ?? DEFAULT_FS_TYPE, options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions] });
     return planned;
   }
