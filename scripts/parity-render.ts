@@ -1,6 +1,6 @@
 /** docs/parity.md as text, from the tables of the agent. */
-import { configFlags } from '../src/kubelet/cmd/flags-config.ts';
-import { agentFlags } from '../src/kubelet/cmd/flags-agent.ts';
+import { configFlags } from '../src/kubelet/cmd/flags/flags-config.ts';
+import { agentFlags } from '../src/kubelet/cmd/flags/flags-agent.ts';
 import { configFieldTests } from '../src/kubelet/model/config/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { endpoints, metricFamilies, reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';

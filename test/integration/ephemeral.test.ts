@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { composeKubelet, type Kubelet } from '../../src/kubelet/cmd/compose.ts';
 import { openRecords } from '../../src/kubelet/cmd/compose-records.ts';
 import { composeWorld, type RealWorld } from '../../src/kubelet/cmd/compose-world.ts';
-import { loadKubeletConfig } from '../../src/kubelet/cmd/config-load.ts';
+import { loadKubeletConfig } from '../../src/kubelet/cmd/config/config-load.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';

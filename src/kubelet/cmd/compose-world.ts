@@ -26,7 +26,7 @@ import { readTerminationMessage } from '../features/container-logs/termination-m
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import type { Mounts } from '../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../ports/runtime.ts';
-import type { AgentFlags } from './flags-values-agent.ts';
+import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { orRefuse } from './or-refuse.ts';
 import type { World } from './world.ts';
 

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { errorKind, errorMessage } from '../../base/errors.ts';
 import { parseCommandLine } from './cli/command-line.ts';
-import { completionScript, isShell, shells } from './completion.ts';
-import { formatConfigError } from './config-error.ts';
-import { loadKubeletConfig } from './config-load.ts';
-import { commands, type CommandName } from './flags-commands.ts';
-import { commandHelpText } from './flags-help.ts';
-import { versionText } from './flags-version.ts';
+import { completionScript, isShell, shells } from './flags/completion.ts';
+import { formatConfigError } from './config/config-error.ts';
+import { loadKubeletConfig } from './config/config-load.ts';
+import { commands, type CommandName } from './flags/flags-commands.ts';
+import { commandHelpText } from './flags/flags-help.ts';
+import { versionText } from './flags/flags-version.ts';
 import type { AgentSettings } from './run-agent.ts';
 
 /** Exit code when the command line or the agent's own answer says that it cannot be done. */

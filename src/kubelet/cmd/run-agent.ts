@@ -17,7 +17,7 @@ import { composeKubelet, type Kubelet } from './compose.ts';
 import { openRecords } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
 import { composeWorld, type RealWorld } from './compose-world.ts';
-import type { AgentFlags } from './flags-values-agent.ts';
+import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { healthChecks, localSources } from './local-sources.ts';
 import { orRefuse } from './or-refuse.ts';
 

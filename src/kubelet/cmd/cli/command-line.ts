@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { KubeletError, errorMessage } from '../../../base/errors.ts';
-import type { CommandSpec } from '../flags-commands.ts';
+import type { CommandSpec } from '../flags/flags-commands.ts';
 
 export interface CommandLine {
   /** Values of flags that take one; absent when not given. */

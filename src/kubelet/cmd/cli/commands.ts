@@ -5,7 +5,7 @@ import type { EventList } from '../../../api/core/event.ts';
 import type { Pod, PodList } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import type { PlannedPod, Problem } from '../../features/server/local-api.ts';
-import type { CommandName } from '../flags-commands.ts';
+import type { CommandName } from '../flags/flags-commands.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Terminal } from './exec-session.ts';

@@ -17,7 +17,7 @@ const container = feature('pod-runtime/config/container-config');
 
 /** By the names of fields, several in one key. */
 const byNames: Readonly<Record<string, readonly string[]>> = {
-  'kind apiVersion runOnce featureGates': [command('config-load')],
+  'kind apiVersion runOnce featureGates': [command('config/config-load')],
   'staticPodPath containerRuntimeEndpoint cgroupRoot cgroupDriver': [everyAgent],
   failCgroupV1: ['src/kubelet/model/config/defaults.test.ts', everyAgent],
   podLogsDir: [feature('container-logs/read-logs'), real('cli')],

@@ -1,8 +1,8 @@
 /** One line at start for each field and flag that was changed and does not do yet what upstream does with it. */
-import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../model/config/defaults.ts';
-import type { DefaultedKubeletConfiguration } from '../model/config/defaults.ts';
-import { computeFeatureGates } from '../model/config/feature-gates.ts';
-import { honouredFields, honouredFlags } from '../model/config/honoured-fields.ts';
+import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../../model/config/defaults.ts';
+import type { DefaultedKubeletConfiguration } from '../../model/config/defaults.ts';
+import { computeFeatureGates } from '../../model/config/feature-gates.ts';
+import { honouredFields, honouredFlags } from '../../model/config/honoured-fields.ts';
 import { fieldAt } from './config-merge.ts';
 
 export interface ParityBase {

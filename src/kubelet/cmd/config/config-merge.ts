@@ -1,5 +1,5 @@
 /** Laying one configuration over another. */
-import { setOwn } from '../../api/schema/decode.ts';
+import { setOwn } from '../../../api/schema/decode.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 /** The text of one flag as a value, with the words for what is wrong. Upstream: pflag, component-base/cli/flag, pkg/util/flag. */
-import { parseDurationMs } from '../../api/duration.ts';
-import { tryParseQuantity } from '../../api/quantity.ts';
-import { isIpAddress } from '../model/config/ip-address.ts';
-import { isLabelValue, isQualifiedName } from '../model/config/validate-modes.ts';
+import { parseDurationMs } from '../../../api/duration.ts';
+import { tryParseQuantity } from '../../../api/quantity.ts';
+import { isIpAddress } from '../../model/config/ip-address.ts';
+import { isLabelValue, isQualifiedName } from '../../model/config/validate-modes.ts';
 import type { FlagType } from './flags-types.ts';
 
 /** A parsed value, in the shape the configuration has for it, or what is wrong with the text. */

@@ -1,7 +1,7 @@
 /** `kubelet --help`, made from the tables of flags and commands. */
-import { applyDefaults, applyLegacyDefaults } from '../model/config/defaults.ts';
-import { computeFeatureGates } from '../model/config/feature-gates.ts';
-import { fieldAt } from './config-merge.ts';
+import { applyDefaults, applyLegacyDefaults } from '../../model/config/defaults.ts';
+import { computeFeatureGates } from '../../model/config/feature-gates.ts';
+import { fieldAt } from '../config/config-merge.ts';
 import { agentFlags } from './flags-agent.ts';
 import { commands } from './flags-commands.ts';
 import type { CommandSpec } from './flags-commands.ts';

@@ -1,12 +1,12 @@
 /** Reading one configuration file: YAML or JSON to a plain value, every problem with its line. */
-import { errorMessage } from '../../base/errors.ts';
-import { defaultManifestLimits } from '../../api/manifest/load-manifest.ts';
-import { positionAt } from '../../api/manifest/manifest-error.ts';
-import { parseYaml } from '../../api/manifest/parse-yaml.ts';
-import { splitDocuments } from '../../api/manifest/split-documents.ts';
-import { locate, toPlainValue } from '../../api/manifest/yaml-value.ts';
-import { decode } from '../../api/schema/decode.ts';
-import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../model/config/schema.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { defaultManifestLimits } from '../../../api/manifest/load-manifest.ts';
+import { positionAt } from '../../../api/manifest/manifest-error.ts';
+import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
+import { splitDocuments } from '../../../api/manifest/split-documents.ts';
+import { locate, toPlainValue } from '../../../api/manifest/yaml-value.ts';
+import { decode } from '../../../api/schema/decode.ts';
+import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../../model/config/schema.ts';
 import { errorAt } from './config-error.ts';
 import type { ConfigError, SourceText } from './config-error.ts';
 

@@ -1,8 +1,8 @@
 /** The flags that set no configuration field, as values, with their own rules. Upstream: options.go ValidateKubeletFlags. */
-import { parseDurationMs } from '../../api/duration.ts';
-import { isIpAddress } from '../model/config/ip-address.ts';
-import { isLabelValue, isQualifiedName } from '../model/config/validate-modes.ts';
-import type { ConfigError } from './config-error.ts';
+import { parseDurationMs } from '../../../api/duration.ts';
+import { isIpAddress } from '../../model/config/ip-address.ts';
+import { isLabelValue, isQualifiedName } from '../../model/config/validate-modes.ts';
+import type { ConfigError } from '../config/config-error.ts';
 import type { ParsedFlags } from './flags-parse.ts';
 
 export interface AgentFlags {

@@ -2,7 +2,7 @@
  * The command line, read as pflag reads it: `--a=b`, `--a b`, bare booleans, `_` for `-`, shorthands with the value attached, `--` as the end of flags,
  * positionals between flags. A generic option library cannot do the first four together; see docs/adr/flag-parsing.md.
  */
-import { closestName } from '../../api/schema/closest-name.ts';
+import { closestName } from '../../../api/schema/closest-name.ts';
 import type { FlagSpec } from './flags-types.ts';
 import { combineFlagValues, readFlagValue } from './flags-values.ts';
 

@@ -1,6 +1,6 @@
-import { positionAt } from '../../api/manifest/manifest-error.ts';
-import { formatFieldPath, parseFieldPath } from '../../api/schema/field-path.ts';
-import type { FieldPath } from '../../api/schema/field-path.ts';
+import { positionAt } from '../../../api/manifest/manifest-error.ts';
+import { formatFieldPath, parseFieldPath } from '../../../api/schema/field-path.ts';
+import type { FieldPath } from '../../../api/schema/field-path.ts';
 
 /** One thing wrong with the command line or a configuration file, and where. Lines and columns count from 1. */
 export interface ConfigError {

@@ -1,31 +1,31 @@
 /** From a command line to a checked configuration, or to the list of everything that is wrong with it. Pure over the files it is given. */
 import path from 'node:path/posix';
-import { decode } from '../../api/schema/decode.ts';
-import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../model/config/defaults.ts';
-import type { DefaultedKubeletConfiguration } from '../model/config/defaults.ts';
-import { computeFeatureGates } from '../model/config/feature-gates.ts';
-import type { GateResult } from '../model/config/feature-gates.ts';
-import { toKubeletConfig } from '../model/config/kubelet-config.ts';
-import type { KubeletConfig } from '../model/config/kubelet-config.ts';
-import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../model/config/schema.ts';
-import type { KubeletConfiguration } from '../model/config/schema.ts';
-import { validateKubeletConfiguration } from '../model/config/validate.ts';
+import { decode } from '../../../api/schema/decode.ts';
+import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../../model/config/defaults.ts';
+import type { DefaultedKubeletConfiguration } from '../../model/config/defaults.ts';
+import { computeFeatureGates } from '../../model/config/feature-gates.ts';
+import type { GateResult } from '../../model/config/feature-gates.ts';
+import { toKubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import { KubeletConfigurationSchema, kubeletConfigApiVersion, kubeletConfigKind } from '../../model/config/schema.ts';
+import type { KubeletConfiguration } from '../../model/config/schema.ts';
+import { validateKubeletConfiguration } from '../../model/config/validate.ts';
 import { computeParityWarnings } from './config-parity.ts';
 import { errorAt } from './config-error.ts';
 import type { ConfigError } from './config-error.ts';
 import { listDropIns, readConfigFile } from './config-file.ts';
 import type { ConfigFile, ConfigFiles } from './config-file.ts';
 import { fieldAt, mergePatch, withField } from './config-merge.ts';
-import { agentFlags } from './flags-agent.ts';
-import { isCommandName } from './flags-commands.ts';
-import type { CommandName } from './flags-commands.ts';
-import { configFlags } from './flags-config.ts';
-import { helpText } from './flags-help.ts';
-import { parseFlags } from './flags-parse.ts';
-import type { ParsedFlags } from './flags-parse.ts';
-import { readAgentFlags } from './flags-values-agent.ts';
-import type { AgentFlags } from './flags-values-agent.ts';
-import { kubernetesVersion, rawVersion, versionLine } from './flags-version.ts';
+import { agentFlags } from '../flags/flags-agent.ts';
+import { isCommandName } from '../flags/flags-commands.ts';
+import type { CommandName } from '../flags/flags-commands.ts';
+import { configFlags } from '../flags/flags-config.ts';
+import { helpText } from '../flags/flags-help.ts';
+import { parseFlags } from '../flags/flags-parse.ts';
+import type { ParsedFlags } from '../flags/flags-parse.ts';
+import { readAgentFlags } from '../flags/flags-values-agent.ts';
+import type { AgentFlags } from '../flags/flags-values-agent.ts';
+import { kubernetesVersion, rawVersion, versionLine } from '../flags/flags-version.ts';
 
 export type LoadResult =
   | {
