@@ -7,6 +7,7 @@ import type { PodVolumes } from '../../../model/pod-volumes.ts';
 import type { ContainerConfig, Mount } from '../../../ports/runtime.ts';
 import { expandVariables } from './expand.ts';
 import type { MountedImage } from './image-volumes.ts';
+import { mayHoldSecret } from './secret-variables.ts';
 
 const etcHosts = '/etc/hosts';
 
@@ -28,6 +29,8 @@ export interface PlannedMount {
   index: number;
   /** Relative, without `..`; absent when the whole volume is mounted. */
   subPath?: string;
+  /** As it may be told: unlike `subPath` it never holds anything of a Secret. */
+  shownSubPath?: string;
 }
 
 /** The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message users see. */
@@ -38,13 +41,13 @@ export function planVolumeMounts(container: AnyContainer, facts: MountFacts): Pl
 function planned(container: AnyContainer, { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts }): PlannedMount {
   const volume = facts.volumes.get(mount.name);
   if (volume === undefined || volume.device === true) throw new KubeletError('Invalid', `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-  const subPath = effectiveSubPath(mount, facts.env);
+  const { subPath, shown } = effectiveSubPath(container, mount, facts.env);
   const image = facts.imageVolumes.get(mount.name);
   return {
     volume: mount.name,
     index,
     // A part of an image is the runtime's to find.
-    ...(subPath === '' || image !== undefined ? {} : { subPath }),
+    ...(subPath === '' || image !== undefined ? {} : { subPath, ...(shown === subPath ? {} : { shownSubPath: shown }) }),
     mount: {
       ...(image === undefined ? {} : { image: { ...image, ...(subPath === '' ? {} : { subPath }) } }),
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
@@ -67,8 +70,10 @@ export function planDevices(container: AnyContainer, volumes: PodVolumes): Conta
   });
 }
 
-function effectiveSubPath(mount: VolumeMount, env: ReadonlyMap<string, string>): string {
+/** What leads where it must not is told as upstream does, but by its expression where a Secret is part of it. */
+function effectiveSubPath(container: AnyContainer, mount: VolumeMount, env: ReadonlyMap<string, string>): { subPath: string; shown: string } {
   let subPath = mount.subPath ?? '';
+  let shown = subPath;
   if (mount.subPathExpr !== undefined && mount.subPathExpr !== '') {
     const missing = new Set<string>();
     subPath = expandVariables(mount.subPathExpr, (name) => {
@@ -77,10 +82,11 @@ function effectiveSubPath(mount: VolumeMount, env: ReadonlyMap<string, string>):
       return value;
     });
     if (missing.size > 0) throw new KubeletError('Invalid', `missing value for ${[...missing].sort().join(', ')}`);
+    shown = mayHoldSecret(container, mount.subPathExpr) ? mount.subPathExpr : subPath;
   }
-  if (subPath.startsWith('/')) throw new KubeletError('Invalid', `error SubPath \`${subPath}\` must not be an absolute path`);
-  if (subPath.split('/').includes('..')) throw new KubeletError('Invalid', `unable to provision SubPath \`${subPath}\`: must not contain '..'`);
-  return subPath;
+  if (subPath.startsWith('/')) throw new KubeletError('Invalid', `error SubPath \`${shown}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..')) throw new KubeletError('Invalid', `unable to provision SubPath \`${shown}\`: must not contain '..'`);
+  return { subPath, shown };
 }
 
 function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {

@@ -128,9 +128,9 @@ export class ConfigBuilder {
   async #resolve(run: SyncRun, container: AnyContainer, planned: readonly PlannedMount[]): Promise<Mount[]> {
     const podDir = this.podDir(run.pod);
     return Promise.all(
-      planned.map(async ({ mount, volume, index, subPath }) => {
+      planned.map(async ({ mount, volume, index, subPath, shownSubPath }) => {
         if (subPath === undefined) return mount;
-        return { ...mount, hostPath: await prepareSubPath(this.#deps, { podDir, container: container.name, index, volume, volumePath: mount.hostPath, subPath }) };
+        return { ...mount, hostPath: await prepareSubPath(this.#deps, { podDir, container: container.name, index, volume, volumePath: mount.hostPath, subPath, shownSubPath }) };
       }),
     );
   }
