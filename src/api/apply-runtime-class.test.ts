@@ -19,12 +19,13 @@ test('a pod gets the overhead, the node selector and the tolerations of its clas
 });
 
 test('a class that says nothing changes nothing', () => {
-  const pod = buildPod({ 'spec.overhead': { cpu: '1' } });
+  const pod = buildPod({ 'spec.nodeSelector': { a: '1' } });
   assert.deepEqual(apply(pod, {}), pod.spec);
 });
 
 test('a pod that contradicts its class is refused in the words of the API server', () => {
   assert.equal(apply(buildPod({ 'spec.overhead': { memory: '1Mi' } }), { overhead: { podFixed: { memory: '2Mi' } } }), "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
   assert.ok(typeof apply(buildPod({ 'spec.overhead': { memory: '1024Ki' } }), { overhead: { podFixed: { memory: '1Mi' } } }) !== 'string');
+  assert.equal(apply(buildPod({ 'spec.overhead': { memory: '1Mi' } }), {}), 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
   assert.equal(apply(buildPod({ 'spec.nodeSelector': { a: '1' } }), { scheduling: { nodeSelector: { a: '2' } } }), 'conflict: runtimeClass.scheduling.nodeSelector[a] = 2; pod.spec.nodeSelector[a] = 1');
 });

@@ -4,11 +4,15 @@ import type { Toleration } from './core/scheduling.ts';
 import type { RuntimeClass } from './node/runtime-class.ts';
 import { compareQuantities } from './quantity.ts';
 
+/** Upstream's words for an overhead that no runtime class gave. */
+export const overheadWithoutClass = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
+
 export type AppliedRuntimeClass = { readonly kind: 'applied'; readonly pod: Pod } | { readonly kind: 'refused'; readonly message: string };
 
 /** What the API server makes of a pod whose runtime class is this one (upstream: the admission plugin RuntimeClass): its overhead and where it may run. */
 export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeClass): AppliedRuntimeClass {
   const spec = { ...pod.spec };
+  if (overhead === undefined && spec.overhead !== undefined) return { kind: 'refused', message: overheadWithoutClass };
   if (overhead !== undefined) {
     const podFixed = overhead.podFixed ?? {};
     const own = spec.overhead ?? {};

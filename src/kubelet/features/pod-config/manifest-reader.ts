@@ -1,3 +1,4 @@
+import { overheadWithoutClass } from '../../../api/apply-runtime-class.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace, validateObject, type KindedObject } from '../../../api/manifest/manifest-kinds.ts';
@@ -75,6 +76,7 @@ function acceptPod(pod: Pod, origin: ManifestOrigin, rules: ManifestRules): { ac
   const accepted = toStaticPod(pod, origin, rules.nodeName);
   const findings = rules.validate(accepted);
   if (findings.length > 0) return { problems: findings };
+  if (rules.standalone && accepted.spec.overhead !== undefined && (accepted.spec.runtimeClassName ?? '') === '') return { problems: [{ field: 'spec.overhead', message: overheadWithoutClass }] };
   const forbidden = selectForbiddenReference(accepted, { localObjects: rules.standalone });
   if (forbidden !== undefined) return { problems: [{ field: '', message: `static pods may not reference ${forbidden}` }] };
   return { accepted, problems: [] };
