@@ -117,10 +117,10 @@ export interface VolumePlugin {
   /** false: a PersistentVolume of this kind may have no mountOptions. */
   readonly mountOptions?: boolean;
   supports(spec: VolumeSpec): boolean;
-  /** The objects whose change changes the volume. The claim and its PersistentVolume are followed anyway. */
-  objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[];
-  /** Whether the content also depends on the pod's own metadata. */
-  followsPod(spec: VolumeSpec): boolean;
+  /** The objects whose change changes the volume; none without this. The claim and its PersistentVolume are followed anyway. */
+  objectsOf?(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[];
+  /** Whether the content also depends on the pod's own metadata; without this it does not. */
+  followsPod?(spec: VolumeSpec): boolean;
   setUp(request: VolumeRequest): Promise<VolumeReady>;
   /** Undoes `setUp`, half-done ones included; gone is success. Afterwards the manager unmounts and removes what is left at `path`, which is all that happens without this. */
   tearDown?(volume: VolumeOnDisk): Promise<void>;

@@ -39,10 +39,6 @@ export class CsiPlugin implements VolumePlugin {
     return [{ kind: 'CSIDriver', namespace: '', name: driverOf(spec) }, ...secrets.map(({ namespace, name }) => ({ kind: 'Secret' as const, namespace, name }))];
   }
 
-  followsPod(): boolean {
-    return false;
-  }
-
   setUp(request: VolumeRequest): Promise<VolumeReady> {
     return request.spec.mode === 'Block' ? this.#block.setUp(request) : this.#mount.setUp(request);
   }

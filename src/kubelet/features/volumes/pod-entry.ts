@@ -97,7 +97,7 @@ export function concerns(change: ClusterObjectChange, pod: Pod, { volume, resolv
   if (resolved === undefined) return claimed !== undefined && (isClaim || change.kind === 'PersistentVolume');
   if (isClaim && change.name === claimed) return true;
   if (change.kind === 'PersistentVolume' && resolved.spec.kind === 'persistent' && change.name === resolved.spec.name) return true;
-  return resolved.plugin.objectsOf(resolved.spec, pod).some(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name);
+  return resolved.plugin.objectsOf?.(resolved.spec, pod).some(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name) === true;
 }
 
 export function sameMetadata(left: Pod, right: Pod): boolean {

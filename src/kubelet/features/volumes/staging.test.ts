@@ -16,8 +16,6 @@ function stagedPlugin() {
   const plugin: VolumePlugin = {
     name: 'test/staged',
     supports: (spec) => spec.kind === 'inline' && spec.volume.flexVolume?.driver === 'test/staged',
-    objectsOf: () => [],
-    followsPod: () => false,
     setUp: async ({ pod, path, staged: made }) => {
       calls.push(`setUp ${pod.metadata.uid}`);
       return { hostPath: `${path}/${made?.path ?? 'unstaged'}`, readOnly: false, selinuxRelabel: false };

@@ -162,7 +162,7 @@ export class VolumeManager {
     this.#pods.set(uid, entry);
     const known = [...entry.volumes.values()];
     for (const volume of fresh) entry.volumes.set(volume.volume.name, volume);
-    if (before !== pod && !sameMetadata(before, pod)) for (const volume of known) if (volume.resolved?.plugin.followsPod(volume.resolved.spec) === true) this.#refresh(entry, volume);
+    if (before !== pod && !sameMetadata(before, pod)) for (const volume of known) if (volume.resolved?.plugin.followsPod?.(volume.resolved.spec) === true) this.#refresh(entry, volume);
     return entry;
   }
 

@@ -49,14 +49,6 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
     return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   plan({ name }: VolumeSpec): StagedVolume {
     return this.#stagedAs(name);
   }

@@ -55,14 +55,6 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     return this.#source.supports(spec);
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   plan(spec: VolumeSpec): StagedVolume {
     const { id, folder, context } = this.#source.describe(spec);
     // Portals, names of targets and ids of disks come from whoever wrote the pod: none may lead elsewhere, or be taken for an option.

@@ -31,14 +31,6 @@ export class EmptyDirPlugin implements VolumePlugin {
     return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   async setUp({ pod, spec, path, mounted, fsGroup: gid }: VolumeRequest): Promise<VolumeReady> {
     await this.#files.makeDirectory(path, EVERYBODY);
     await this.#mount(pod, sourceOf(spec), { path, mounted });

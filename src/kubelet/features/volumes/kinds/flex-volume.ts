@@ -55,14 +55,6 @@ export class FlexVolumePlugin implements VolumePlugin {
     return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
     const { pod, spec, path, mounted } = request;
     const { files, mounts } = this.#parts;

@@ -32,14 +32,6 @@ export class HostPathPlugin implements VolumePlugin {
     return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   async setUp({ spec }: VolumeRequest): Promise<VolumeReady> {
     const { path = '', type = '' } = sourceOf(spec) ?? {};
     if (path.split('/').includes('..')) throw new KubeletError('Invalid', `invalid HostPath \`${path}\`: must not contain '..'`);

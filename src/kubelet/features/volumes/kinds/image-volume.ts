@@ -10,14 +10,6 @@ export class ImageVolumePlugin implements VolumePlugin {
     return spec.kind === 'inline' && spec.volume.image !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   async setUp(): Promise<VolumeReady> {
     return { hostPath: '', readOnly: true, selinuxRelabel: false };
   }

@@ -26,14 +26,6 @@ export class NfsPlugin implements VolumePlugin {
     return sourceOf(spec) !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
-  followsPod(): boolean {
-    return false;
-  }
-
   async setUp({ spec, path, mounted }: VolumeRequest): Promise<VolumeReady> {
     const ready = { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false };
     if (mounted ?? (await isMounted(this.#mounts, path))) return ready;

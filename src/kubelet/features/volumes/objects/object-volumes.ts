@@ -64,10 +64,6 @@ export class ConfigMapPlugin implements VolumePlugin {
     return [{ kind: 'ConfigMap', namespace: pod.metadata.namespace, name: configMapOf(spec)?.name ?? '' }];
   }
 
-  followsPod(): boolean {
-    return false;
-  }
-
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
     const { name = '', items, defaultMode = READABLE_BY_ALL, optional = false } = configMapOf(request.spec) ?? {};
     const configMap = await loadConfigMap(this.#options.objects, request.pod, { name, optional });
@@ -91,10 +87,6 @@ export class SecretPlugin implements VolumePlugin {
 
   objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
     return [{ kind: 'Secret', namespace: pod.metadata.namespace, name: secretOf(spec)?.secretName ?? '' }];
-  }
-
-  followsPod(): boolean {
-    return false;
   }
 
   async setUp(request: VolumeRequest): Promise<VolumeReady> {

@@ -45,10 +45,6 @@ export class DownwardApiPlugin implements VolumePlugin {
     return spec.kind === 'inline' && spec.volume.downwardAPI !== undefined;
   }
 
-  objectsOf(): readonly [] {
-    return [];
-  }
-
   followsPod(): boolean {
     return true;
   }
