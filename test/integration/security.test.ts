@@ -3,14 +3,23 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
+import { readBusybox } from '../../src/up/image-store.ts';
+import { busyboxImage, WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';
-import { container, pod, shell, thenSleep } from './support/manifests.ts';
+import { container, pod, type PodManifest, shell, thenSleep } from './support/manifests.ts';
 import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
 const config = { allowedUnsafeSysctls: ['kernel.msg*', 'net.core.somaxconn'], crashLoopBackOff: { maxContainerRestartPeriod: '1s' } };
-const ground = commonGround({ name: 'security', agent: { config } });
+/** Its user 1000 is a member of a group of the image. */
+const GROUPS_IMAGE = 'localhost/test/groups:1';
+const groupsImage = busyboxImage({
+  reference: GROUPS_IMAGE,
+  nodeArch: process.arch,
+  busybox: await readBusybox(),
+  extraLayers: [[{ kind: 'directory', path: 'etc' }, { kind: 'file', path: 'etc/group', content: 'root:x:0:\nweb:x:1000:\nstaff:x:50:web\n' }]],
+});
+const ground = commonGround({ name: 'security', images: [groupsImage], agent: { config } });
 
 /** Allows all but making folders. */
 const noMkdir = { defaultAction: 'SCMP_ACT_ALLOW', syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }] };
@@ -207,18 +216,27 @@ describe('what the node cannot keep', SIDE_BY_SIDE, () => {
     await agent.remove('apparmor', 'apparmor-free');
   });
 
-  test('Strict groups need a runtime that knows them', async () => {
+  test("groups of the image's own list come with Merge and not with Strict, which needs a runtime that knows it", async () => {
     const { agent, containerd } = ground;
     const { features } = await containerd.cri.runtime.status({});
-    agent.writeManifest('strict', pod('strict', { securityContext: { supplementalGroupsPolicy: 'Strict', supplementalGroups: [400] } }));
+    const grouped = (name: string, rest: object): PodManifest => pod(name, { securityContext: { runAsUser: 1000, supplementalGroups: [400], ...rest }, containers: [container('main', { image: GROUPS_IMAGE })] });
+    agent.writeManifest('strict', grouped('strict', { supplementalGroupsPolicy: 'Strict' }));
+    agent.writeManifest('merged', grouped('merged', { supplementalGroupsPolicy: 'Merge' }));
+    agent.writeManifest('unsaid', grouped('unsaid', {}));
+    await Promise.all([agent.ready('merged'), agent.ready('unsaid')]);
+    assert.deepEqual([await agent.inside('merged', 'id -G'), await agent.inside('unsaid', 'id -G')], ['1000 50 400', '1000 50 400']);
     if (features?.supplementalGroupsPolicy === true) {
       await agent.ready('strict');
-      assert.equal(await agent.inside('strict', 'id -G'), '0 400');
+      assert.equal(await agent.inside('strict', 'id -G'), '1000 400');
+      // Such a runtime tells of users, too.
+      const user = (name: string): unknown => containerOf(agent.pod(name)).user?.linux;
+      assert.deepEqual([user('strict'), user('merged')], [{ uid: 1000, gid: 1000, supplementalGroups: [400, 1000] }, { uid: 1000, gid: 1000, supplementalGroups: [50, 400, 1000] }]);
     } else {
       const { status } = await agent.phase('strict', 'Failed');
       assert.deepEqual([status?.reason, status?.message], ['SupplementalGroupsPolicyNotSupported', 'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node']);
+      assert.equal(containerOf(agent.pod('merged')).user, undefined);
     }
-    await agent.remove('strict');
+    await agent.remove('strict', 'merged', 'unsaid');
   });
 
   test('containers of Windows do not run here', async () => {

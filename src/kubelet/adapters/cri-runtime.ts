@@ -1,4 +1,5 @@
 import { runtimeLabels } from '../../api/annotations.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { RuntimeServiceApi } from '../../cri/cri-api.ts';
 import { CgroupDriver } from '../../cri/generated/cri-v1.ts';
@@ -8,6 +9,7 @@ import type { CallOptions, ContainerConfig, ContainerRuntime, ExecResult, LinuxR
 import { classified } from './cri-failures.ts';
 import { containerFromCri, healthFromCri, listedFromCri, listedSandboxFromCri, sandboxFromCri } from './cri-mapping-read.ts';
 import { toContainerConfig, toResources, toSandboxConfig } from './cri-mapping-write.ts';
+import { unhurried } from './cri-unhurried.ts';
 
 /** CRI counts in whole seconds; rounding up never takes time away. */
 const wholeSeconds = (ms: number): bigint => BigInt(Math.ceil(Math.max(0, ms) / 1000));
@@ -17,6 +19,7 @@ const REMEMBERED_STOPS = 4096;
 /** A container runtime over CRI v1. Deadlines are the client's (upstream's), unless a call brings its own. */
 export class CriRuntime implements ContainerRuntime {
   readonly #api: RuntimeServiceApi;
+  readonly #clock: Clock;
   readonly #terminationMessage: (status: ContainerRuntimeStatus) => Promise<string>;
   /** Container id → sandbox id. CRI's container status leaves the sandbox out; ids live as long as they are listed. */
   #sandboxOf = new Map<string, string>();
@@ -24,8 +27,9 @@ export class CriRuntime implements ContainerRuntime {
   readonly #stopped = new Set<string>();
 
   /** `terminationMessage` gives the whole message of a container that ended: CRI knows only the runtime's part of it. */
-  constructor(api: RuntimeServiceApi, terminationMessage: (status: ContainerRuntimeStatus) => Promise<string> = async ({ message }) => message) {
+  constructor(api: RuntimeServiceApi, terminationMessage: (status: ContainerRuntimeStatus) => Promise<string> = async ({ message }) => message, clock: Clock = systemClock) {
     this.#api = api;
+    this.#clock = clock;
     this.#terminationMessage = terminationMessage;
   }
 
@@ -59,8 +63,8 @@ export class CriRuntime implements ContainerRuntime {
     return sandboxFromCri(status);
   }
 
-  async runSandbox(config: SandboxConfig, runtimeHandler: string, options?: CallOptions): Promise<SandboxId> {
-    const answer = await classified('RunPodSandbox', this.#api.runPodSandbox({ config: toSandboxConfig(config), runtimeHandler }, options));
+  async runSandbox(config: SandboxConfig, runtimeHandler: string, options: CallOptions = {}): Promise<SandboxId> {
+    const answer = await classified('RunPodSandbox', unhurried(this.#clock, options, (call) => this.#api.runPodSandbox({ config: toSandboxConfig(config), runtimeHandler }, call)));
     if (answer.podSandboxId === '') throw new KubeletError('Internal', 'the runtime answered with an empty sandbox id', { op: 'RunPodSandbox' });
     return sandboxId(answer.podSandboxId);
   }
@@ -94,16 +98,16 @@ export class CriRuntime implements ContainerRuntime {
     return container.state === 'exited' ? { ...container, message: await this.#terminationMessage(container) } : container;
   }
 
-  async createContainer(sandbox: SandboxId, config: ContainerConfig, sandboxConfig: SandboxConfig, options?: CallOptions): Promise<ContainerId> {
+  async createContainer(sandbox: SandboxId, config: ContainerConfig, sandboxConfig: SandboxConfig, options: CallOptions = {}): Promise<ContainerId> {
     const request = { podSandboxId: sandbox, config: toContainerConfig(config), sandboxConfig: toSandboxConfig(sandboxConfig) };
-    const answer = await classified('CreateContainer', this.#api.createContainer(request, options));
+    const answer = await classified('CreateContainer', unhurried(this.#clock, options, (call) => this.#api.createContainer(request, call)));
     if (answer.containerId === '') throw new KubeletError('Internal', 'the runtime answered with an empty container id', { op: 'CreateContainer' });
     this.#sandboxOf.set(answer.containerId, sandbox);
     return containerId(answer.containerId);
   }
 
-  async startContainer(id: ContainerId, options?: CallOptions): Promise<void> {
-    await classified('StartContainer', this.#api.startContainer({ containerId: id }, options));
+  async startContainer(id: ContainerId, options: CallOptions = {}): Promise<void> {
+    await classified('StartContainer', unhurried(this.#clock, options, (call) => this.#api.startContainer({ containerId: id }, call)));
   }
 
   async stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void> {

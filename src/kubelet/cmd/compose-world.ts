@@ -51,7 +51,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
   const client = createCriClient({ endpoint: config.runtime.endpoint, clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
   const imageClient = imageEndpointOf(config) === config.runtime.endpoint ? client : createCriClient({ endpoint: imageEndpointOf(config), clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
-  const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status));
+  const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);
   if (version !== undefined) log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
   return {
