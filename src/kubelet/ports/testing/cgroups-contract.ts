@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { errorKind } from '../../../base/errors.ts';
 import type { Cgroups } from '../cgroups.ts';
+import { contractOn } from './contract-test.ts';
 
 export interface CgroupsUnderTest {
   cgroups: Cgroups;
@@ -16,16 +17,7 @@ export interface CgroupsUnderTest {
 
 /** What every Cgroups promises (cgroupfs driver); run on the fake, on a model of v2, and on the kernel. */
 export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTest>): void {
-  const contract = (sentence: string, body: (subject: CgroupsUnderTest) => Promise<void>): void => {
-    test(sentence, async () => {
-      const subject = await make();
-      try {
-        await body(subject);
-      } finally {
-        await subject.end();
-      }
-    });
-  };
+  const contract = contractOn(make);
   describe(`Cgroups contract: ${name}`, () => {
     contract('a group is made with its parents, seen, listed, and removed with its children', async ({ cgroups, base }) => {
       assert.equal(await cgroups.exists(`${base}/a/b`), false);

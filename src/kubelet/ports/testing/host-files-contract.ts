@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { errorKind, type ErrorKind } from '../../../base/errors.ts';
 import type { HostFiles } from '../host-files.ts';
+import { contractOn, type Contract } from './contract-test.ts';
 
 export interface HostFilesUnderTest {
   files: HostFiles;
@@ -18,16 +19,7 @@ const rejects = (kind: ErrorKind, work: Promise<unknown>): Promise<void> => asse
 
 /** What every HostFiles promises; run on the fake and on the real file system. */
 export function hostFilesContract(name: string, make: () => Promise<HostFilesUnderTest>): void {
-  const contract = (sentence: string, body: (subject: HostFilesUnderTest) => Promise<void>): void => {
-    test(sentence, async () => {
-      const subject = await make();
-      try {
-        await body(subject);
-      } finally {
-        await subject.end();
-      }
-    });
-  };
+  const contract = contractOn(make);
   describe(`HostFiles contract: ${name}`, () => {
     describeContent(contract);
     describeTree(contract);
@@ -37,9 +29,7 @@ export function hostFilesContract(name: string, make: () => Promise<HostFilesUnd
   });
 }
 
-type Contract = (sentence: string, body: (subject: HostFilesUnderTest) => Promise<void>) => void;
-
-function describeContent(contract: Contract): void {
+function describeContent(contract: Contract<HostFilesUnderTest>): void {
   contract('what is written is read back, with exactly the mode asked for', async ({ files, root }) => {
     await files.writeFile(`${root}/a`, 'hello', 0o666);
     assert.equal(await files.readText(`${root}/a`), 'hello');
@@ -122,7 +112,7 @@ function describeContent(contract: Contract): void {
   });
 }
 
-function describeTree(contract: Contract): void {
+function describeTree(contract: Contract<HostFilesUnderTest>): void {
   contract('a directory comes with its parents and exactly its mode; twice is fine, over a file is not', async ({ files, root }) => {
     await files.makeDirectory(`${root}/x/y`, 0o777);
     await files.makeDirectory(`${root}/x/y`, 0o700);
@@ -195,7 +185,7 @@ function describeTree(contract: Contract): void {
   });
 }
 
-function describeShared(contract: Contract): void {
+function describeShared(contract: Contract<HostFilesUnderTest>): void {
   const bytes = (content: string): Uint8Array => new TextEncoder().encode(content);
   contract('a tree is made anew, with its folders, modes and owners, and never over something', async ({ files, root }) => {
     const tree = new Map([['a', { content: bytes('1'), mode: 0o400 }], ['d/e/b', { content: bytes('2'), mode: 0o666, uid: 77 }], ['d/c', { content: bytes('3'), mode: 0o640 }]]);
@@ -227,7 +217,7 @@ function describeShared(contract: Contract): void {
   });
 }
 
-function describeGroups(contract: Contract): void {
+function describeGroups(contract: Contract<HostFilesUnderTest>): void {
   contract('a tree given to a group keeps its bits and gets those of the group; links are not followed, in the tree or at its root', async ({ files, root }) => {
     await files.makeDirectory(`${root}/v/d`, 0o700);
     await files.writeFile(`${root}/v/d/f`, 'x', 0o4751);
@@ -256,7 +246,7 @@ function describeGroups(contract: Contract): void {
   });
 }
 
-function describeWatching(contract: Contract): void {
+function describeWatching(contract: Contract<HostFilesUnderTest>): void {
   contract('a watched directory tells of a file moved into place, settled, and of its removal', async ({ files, root, settle }) => {
     const seen: string[] = [];
     await files.makeDirectory(`${root}/in`, 0o755);

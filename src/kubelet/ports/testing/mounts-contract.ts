@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { errorKind } from '../../../base/errors.ts';
 import type { HostFiles } from '../host-files.ts';
 import type { Mounts } from '../mounts.ts';
+import { contractOn, type Contract } from './contract-test.ts';
 
 export interface MountsUnderTest {
   mounts: Mounts;
@@ -14,16 +15,7 @@ export interface MountsUnderTest {
 
 /** What every Mounts promises; run on the fake and, as root, on the kernel. */
 export function mountsContract(name: string, make: () => Promise<MountsUnderTest>): void {
-  const contract = (sentence: string, body: (subject: MountsUnderTest) => Promise<void>): void => {
-    test(sentence, async () => {
-      const subject = await make();
-      try {
-        await body(subject);
-      } finally {
-        await subject.end();
-      }
-    });
-  };
+  const contract = contractOn(make);
   describe(`Mounts contract: ${name}`, () => {
     contract('a tmpfs covers a directory until it is unmounted; unmounting twice is fine', async ({ mounts, files, root }) => {
       await files.makeDirectory(`${root}/m`, 0o755);
@@ -72,9 +64,7 @@ export function mountsContract(name: string, make: () => Promise<MountsUnderTest
   });
 }
 
-type Contract = (sentence: string, body: (subject: MountsUnderTest) => Promise<void>) => void;
-
-function describeBeneath(contract: Contract): void {
+function describeBeneath(contract: Contract<MountsUnderTest>): void {
   const volume = async ({ files, root }: MountsUnderTest): Promise<string> => {
     await files.makeDirectory(`${root}/v/dir/deep`, 0o755);
     await files.makeDirectory(`${root}/outside`, 0o755);
