@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import type { Probe } from '../../src/api/core/probe.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { netDial } from '../../src/kubelet/adapters/net-dial.ts';
+import { netDial } from '../../src/kubelet/adapters/net/net-dial.ts';
 import { readNodeLoad } from '../../src/kubelet/adapters/linux-node-load.ts';
 import { createPinoLog } from '../../src/kubelet/adapters/pino-log.ts';
 import { ProbeManager } from '../../src/kubelet/features/probes/probe-manager.ts';

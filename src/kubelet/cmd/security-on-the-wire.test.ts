@@ -7,7 +7,7 @@ import { serveCri } from '../../cri/cri-server.ts';
 import { NamespaceMode, SecurityProfile_ProfileType, SupplementalGroupsPolicy, type CreateContainerRequest, type RunPodSandboxRequest } from '../../cri/generated/cri-v1.ts';
 import { tempSocket } from '../../cri/testing/temp-socket.ts';
 import type { PodSpec } from '../../api/core/pod-spec.ts';
-import { CriRuntime } from '../adapters/cri-runtime.ts';
+import { CriRuntime } from '../adapters/cri/cri-runtime.ts';
 import { containerConfig } from '../features/pod-runtime/config/container-config.ts';
 import { sandboxConfig } from '../features/pod-runtime/config/sandbox-config.ts';
 import { aContainer, aPod } from '../features/pod-runtime/testing/builders.ts';

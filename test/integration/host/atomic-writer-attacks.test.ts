@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { errorKind } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
+import { LinuxFiles } from '../../../src/kubelet/adapters/files/linux-files.ts';
 import { AtomicWriter } from '../../../src/kubelet/features/volumes/objects/atomic-writer.ts';
 import type { Payload } from '../../../src/kubelet/features/volumes/objects/payload.ts';
 

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { systemdPath } from '../../../src/kubelet/adapters/linux-cgroup-names.ts';
-import { createLinuxCgroups, type CgroupDriver } from '../../../src/kubelet/adapters/linux-cgroups.ts';
-import { detectCgroupLayout } from '../../../src/kubelet/adapters/linux-cgroups-fs.ts';
-import { readMountInfo } from '../../../src/kubelet/adapters/linux-mountinfo.ts';
+import { systemdPath } from '../../../src/kubelet/adapters/cgroups/linux-cgroup-names.ts';
+import { createLinuxCgroups, type CgroupDriver } from '../../../src/kubelet/adapters/cgroups/linux-cgroups.ts';
+import { detectCgroupLayout } from '../../../src/kubelet/adapters/cgroups/linux-cgroups-fs.ts';
+import { readMountInfo } from '../../../src/kubelet/adapters/files/linux-mountinfo.ts';
 import { cgroupsContract } from '../../../src/kubelet/ports/testing/cgroups-contract.ts';
 
 let made = 0;

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { errorKind, errorMessage } from '../../../src/base/errors.ts';
-import { GuardedFiles } from '../../../src/kubelet/adapters/linux-files-guarded.ts';
-import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
-import { LinuxMounts } from '../../../src/kubelet/adapters/linux-mounts.ts';
+import { GuardedFiles } from '../../../src/kubelet/adapters/files/linux-files-guarded.ts';
+import { LinuxFiles } from '../../../src/kubelet/adapters/files/linux-files.ts';
+import { LinuxMounts } from '../../../src/kubelet/adapters/files/linux-mounts.ts';
 import { waitUntil } from '../../../src/up/processes.ts';
 
 /** More than the threads that Node has for file calls. */

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { systemClock } from '../../../src/base/clock.ts';
 import { recordingLog } from '../../../src/base/testing/recording-log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
+import { LinuxFiles } from '../../../src/kubelet/adapters/files/linux-files.ts';
 import { LogCleanup } from '../../../src/kubelet/features/container-logs/log-cleanup.ts';
 import { LogRotation } from '../../../src/kubelet/features/container-logs/log-rotation.ts';
 import { containerId } from '../../../src/kubelet/model/ids.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { errorMessage } from '../../../src/base/errors.ts';
-import { LinuxFiles } from '../../../src/kubelet/adapters/linux-files.ts';
+import { LinuxFiles } from '../../../src/kubelet/adapters/files/linux-files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'kts-beneath-'));
 after(() => {

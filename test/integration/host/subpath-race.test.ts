@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { errorKind } from '../../../src/base/errors.ts';
-import { FileWork } from '../../../src/kubelet/adapters/linux-file-work.ts';
-import { LinuxMounts } from '../../../src/kubelet/adapters/linux-mounts.ts';
+import { FileWork } from '../../../src/kubelet/adapters/files/linux-file-work.ts';
+import { LinuxMounts } from '../../../src/kubelet/adapters/files/linux-mounts.ts';
 import type { BindBeneathResult } from '../../../src/kubelet/ports/mounts.ts';
 
 const PREPARATIONS = 300;

@@ -1,5 +1,5 @@
 import { KubeletError } from '../../../base/errors.ts';
-import type { ManagerConnection } from '../systemd-manager.ts';
+import type { ManagerConnection } from '../cgroups/systemd-manager.ts';
 
 /** systemd as far as slices go, with its bus: units, jobs that end when the test says, connections that can be cut. */
 export class FakeSystemd {

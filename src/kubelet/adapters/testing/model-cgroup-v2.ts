@@ -1,6 +1,6 @@
 import nodePath from 'node:path/posix';
 import { KubeletError } from '../../../base/errors.ts';
-import type { CgroupFs } from '../linux-cgroups-fs.ts';
+import type { CgroupFs } from '../cgroups/linux-cgroups-fs.ts';
 
 export const ROOT = '/sys/fs/cgroup';
 const FILES: Readonly<Record<string, readonly string[]>> = { cpu: ['cpu.weight', 'cpu.max'], memory: ['memory.max', 'memory.min'], pids: ['pids.max'], hugetlb: ['hugetlb.2MB.max'] };

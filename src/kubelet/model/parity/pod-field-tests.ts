@@ -152,7 +152,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   HTTPHeader: { '*': [probes, real('lifecycle-probes-hooks')] },
   TCPSocketAction: { port: [probes, real('lifecycle-probes-hooks')], host: [feature('probes/run-probe'), fields] },
   GRPCAction: { '*': [probes, fields] },
-  Lifecycle: { 'postStart preStop': [hooks, real('lifecycle-probes-hooks')], stopSignal: [container, 'src/kubelet/adapters/cri-mapping.test.ts'] },
+  Lifecycle: { 'postStart preStop': [hooks, real('lifecycle-probes-hooks')], stopSignal: [container, 'src/kubelet/adapters/cri/cri-mapping.test.ts'] },
   LifecycleHandler: { 'exec httpGet sleep': [hooks, real('lifecycle-probes-hooks')], tcpSocket: [hooks, fields] },
   SleepAction: { '*': [hooks, real('lifecycle-probes-hooks')] },
   SecurityContext: {

@@ -1,0 +1,130 @@
+import { constants } from 'node:fs';
+import { mkdir, readFile, readdir, rmdir, open, stat } from 'node:fs/promises';
+import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { MountInfo } from '../files/linux-mountinfo.ts';
+
+/** The few calls the cgroup file system needs, so that the v2 rules can be tested on a machine that has v1. */
+export interface CgroupFs {
+  /** Whether it was made now; false when it was there. NotFound without its parent. */
+  mkdir(path: string): Promise<boolean>;
+  /** Gone is success; Conflict while it has processes or children. */
+  rmdir(path: string): Promise<void>;
+  read(path: string): Promise<string>;
+  /** NotFound when the control file is missing, Invalid when the kernel refuses the value. */
+  write(path: string, value: string): Promise<void>;
+  /** Names of the directories in it; empty when it is missing. */
+  directories(path: string): Promise<string[]>;
+  exists(path: string): Promise<boolean>;
+}
+
+export const kernelCgroupFs: CgroupFs = {
+  async mkdir(path) {
+    try {
+      await mkdir(path, 0o755);
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') return false;
+      throw fromErrno(error, 'create cgroup', path);
+    }
+  },
+  async rmdir(path) {
+    try {
+      await rmdir(path);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return;
+      if (errnoOf(error) === 'ENOTEMPTY' || errnoOf(error) === 'EBUSY') throw new KubeletError('Conflict', `remove cgroup ${path}: it is still in use`, { op: 'remove cgroup', cause: error });
+      throw fromErrno(error, 'remove cgroup', path);
+    }
+  },
+  async read(path) {
+    try {
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      // A cgroup that goes away while its file is open answers ENODEV.
+      if (errnoOf(error) === 'ENODEV') throw new KubeletError('NotFound', `read ${path}: the cgroup is gone`, { op: 'read', cause: error });
+      throw fromErrno(error, 'read', path);
+    }
+  },
+  async write(path, value) {
+    try {
+      // Neither O_CREAT nor O_TRUNC: a missing control file must say so, not be "created".
+      const file = await open(path, constants.O_WRONLY);
+      try {
+        await file.write(value);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw fromErrno(error, `write ${value} to`, path);
+    }
+  },
+  async directories(path) {
+    try {
+      return (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return [];
+      throw fromErrno(error, 'list', path);
+    }
+  },
+  async exists(path) {
+    try {
+      await stat(path);
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return false;
+      throw fromErrno(error, 'look at', path);
+    }
+  },
+};
+
+export interface CgroupHierarchy {
+  mountPath: string;
+  /** `cpu`, `memory` ..., or `name=systemd` for one without controllers. */
+  controllers: readonly string[];
+}
+
+/** Where the cgroup trees are. Hybrid machines (v1 controllers plus an empty v2 tree) count as v1; the empty tree is only cleaned. */
+export type CgroupLayout = { version: 2; root: string } | { version: 1; hierarchies: readonly CgroupHierarchy[]; unifiedRoot?: string };
+
+const V1_CONTROLLERS = new Set(['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'hugetlb', 'net_cls', 'net_prio', 'perf_event', 'rdma', 'misc']);
+
+/** Rule from upstream: v2 when /sys/fs/cgroup itself is cgroup2; of several v1 mounts of one controller the shortest path counts (k/k#95488). */
+export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs/cgroup'): CgroupLayout {
+  const own = mounts.filter((mount) => mount.path === root || mount.path.startsWith(`${root}/`));
+  if (own.some((mount) => mount.path === root && mount.fsType === 'cgroup2')) return { version: 2, root };
+  const byController = new Map<string, string>();
+  for (const mount of own.filter((one) => one.fsType === 'cgroup')) {
+    for (const option of mount.superOptions) {
+      const before = byController.get(option);
+      const known = V1_CONTROLLERS.has(option) || option.startsWith('name=');
+      if (known && (before === undefined || mount.path.length < before.length)) byController.set(option, mount.path);
+    }
+  }
+  const paths = new Map<string, string[]>();
+  for (const [controller, path] of byController) paths.set(path, [...(paths.get(path) ?? []), controller]);
+  if (paths.size === 0) throw new KubeletError('Unavailable', `no cgroup file system is mounted at or below ${root}`, { op: 'detect cgroups' });
+  const unifiedRoot = own.find((mount) => mount.fsType === 'cgroup2')?.path;
+  return { version: 1, hierarchies: [...paths].map(([mountPath, controllers]) => ({ mountPath, controllers })), ...(unifiedRoot === undefined ? {} : { unifiedRoot }) };
+}
+
+/** Huge page sizes this kernel offers, in bytes; none where it has none. */
+export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): Promise<number[]> {
+  return (await kernelCgroupFs.directories(folder))
+    .map((name) => Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0) * 1024)
+    .filter((bytes) => bytes > 0)
+    .sort((left, right) => left - right);
+}
+
+/**
+ * Whether the kernel accounts swap per cgroup (upstream: checkSwapControllerAvailability). On v2 the root has no such file, so the agent's own
+ * group is looked at.
+ */
+export async function detectSwapControl(layout: CgroupLayout, fs: Pick<CgroupFs, 'exists' | 'read'> = kernelCgroupFs, selfFile = '/proc/self/cgroup'): Promise<boolean> {
+  if (layout.version === 1) {
+    const memory = layout.hierarchies.find(({ controllers }) => controllers.includes('memory'));
+    return memory !== undefined && fs.exists(`${memory.mountPath}/memory.memsw.limit_in_bytes`);
+  }
+  const own = (await fs.read(selfFile)).split('\n').find((line) => line.startsWith('0::'))?.slice('0::'.length) ?? '';
+  return fs.exists(`${layout.root}${own === '/' ? '' : own}/memory.swap.max`);
+}

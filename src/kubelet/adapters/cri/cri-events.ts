@@ -1,0 +1,91 @@
+import { errorKind, KubeletError } from '../../../base/errors.ts';
+import { subscribeContainerdEvents, CRI_NAMESPACE, type ContainerdEvent } from '../../../cri/containerd-events-client.ts';
+import type { RuntimeServiceApi } from '../../../cri/cri-api.ts';
+import type { GrpcChannel } from '../../../grpc/grpc-channel.ts';
+import type { RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
+import { eventFromCri } from './cri-mapping-read.ts';
+
+type Handlers = Parameters<RuntimeEventSource['subscribe']>[0];
+
+/** Longest wait for the runtime to answer the probe that follows a subscription. */
+const PROBE_TIMEOUT_MS = 5000;
+
+/**
+ * Neither protocol says when a subscription is in force, and a runtime that cannot do it says so in its answer to the request.
+ * Calls on one connection reach the runtime in order, so once two cheap calls made after it were answered and no refusal came, it stands.
+ */
+async function consume<T>(handlers: Handlers, probe: () => Promise<unknown>, stream: AsyncIterable<T>, translate: (message: T) => RuntimeEvent | undefined): Promise<void> {
+  let state: 'asking' | 'open' | 'over' = 'asking';
+  const open = (): void => {
+    if (state !== 'asking') return;
+    state = 'open';
+    handlers.onOpen();
+  };
+  const read = async (): Promise<void> => {
+    for await (const message of stream) {
+      open();
+      const event = translate(message);
+      if (event !== undefined) handlers.onEvent(event);
+    }
+  };
+  const reading = read();
+  const opening = probe()
+    .then(probe)
+    .then(open, () => undefined);
+  try {
+    await reading;
+  } finally {
+    state = 'over';
+    await opening;
+  }
+}
+
+/** Events of CRI itself (containerd 1.7 and newer, CRI-O); they bring the pod's whole status along. */
+export function criEventSource(api: RuntimeServiceApi): RuntimeEventSource {
+  return {
+    kind: 'cri',
+    subscribe: async (handlers, signal) => {
+      const probe = (): Promise<unknown> => api.version({}, { signal, timeoutMs: PROBE_TIMEOUT_MS });
+      try {
+        await consume(handlers, probe, api.getContainerEvents({}, { signal, timeoutMs: Infinity }), eventFromCri);
+      } catch (error) {
+        if (signal.aborted || errorKind(error) === 'Aborted') return;
+        throw error;
+      }
+      if (!signal.aborted) throw new KubeletError('Unavailable', 'the runtime ended the event stream', { op: 'GetContainerEvents' });
+    },
+  };
+}
+
+/** Exactly what the agent acts on: execs of probes make events too, of other topics and of /tasks/exit. */
+const TOPICS: Readonly<Record<string, RuntimeEvent['kind']>> = {
+  '/containers/create': 'created',
+  '/tasks/start': 'started',
+  '/tasks/exit': 'stopped',
+  '/tasks/delete': 'stopped',
+  '/tasks/oom': 'changed',
+  '/containers/delete': 'deleted',
+};
+
+const FILTERS = Object.keys(TOPICS).map((topic) => `namespace==${CRI_NAMESPACE},topic==${JSON.stringify(topic)}`);
+
+/** undefined for what says nothing about a container's own life. */
+export function eventFromContainerd(event: ContainerdEvent): RuntimeEvent | undefined {
+  const kind = TOPICS[event.topic];
+  if (kind === undefined || event.containerId === undefined || event.execId !== undefined) return undefined;
+  const mapped: RuntimeEvent = { kind, id: event.containerId, atMs: event.exitedAtMs ?? event.timestampMs };
+  const { exitStatus, exitedAtMs } = event;
+  if (kind === 'stopped' && exitStatus !== undefined && exitedAtMs !== undefined && exitedAtMs > 0) mapped.exit = { exitCode: exitStatus, finishedAtMs: exitedAtMs };
+  return mapped;
+}
+
+/** containerd's own event service, for its versions without CRI events (1.6). They carry ids only. */
+export function containerdEventSource(channel: GrpcChannel, api: RuntimeServiceApi): RuntimeEventSource {
+  return {
+    kind: 'containerd',
+    subscribe: async (handlers, signal) => {
+      const probe = (): Promise<unknown> => api.version({}, { signal, timeoutMs: PROBE_TIMEOUT_MS });
+      await consume(handlers, probe, subscribeContainerdEvents(channel, { filters: FILTERS, signal }), eventFromContainerd);
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import { runtimeLabels } from '../../../api/annotations.ts';
+import {
+  ContainerEventType, ContainerState as CriContainerState, NamespaceMode, PodSandboxState, Signal,
+  type Container, type ContainerEventResponse, type ContainerStatus, type Image as CriImage, type PodSandbox, type PodSandboxStatus, type StatusResponse,
+} from '../../../cri/generated/cri-v1.ts';
+import { containerId, podUid, sandboxId } from '../../model/ids.ts';
+import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type { Image } from '../../ports/images.ts';
+import type { Listed, ListedSandbox, RuntimeCondition, RuntimeEvent, RuntimeHealth } from '../../ports/runtime.ts';
+
+const NANOS_PER_MS = 1_000_000n;
+const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Wall milliseconds of CRI's nanoseconds; Go's zero time, which is far below the epoch, is 0: none. */
+export function msFromNanos(nanos: bigint): number {
+  return nanos <= 0n ? 0 : Number(nanos / NANOS_PER_MS);
+}
+
+/** A 64-bit number, held at the largest that JavaScript counts exactly. */
+export function clampedNumber(value: bigint): number {
+  if (value > LARGEST) return Number.MAX_SAFE_INTEGER;
+  return value < -LARGEST ? -Number.MAX_SAFE_INTEGER : Number(value);
+}
+
+function stateOf(state: CriContainerState): ContainerState {
+  switch (state) {
+    case CriContainerState.CONTAINER_CREATED:
+      return 'created';
+    case CriContainerState.CONTAINER_RUNNING:
+      return 'running';
+    case CriContainerState.CONTAINER_EXITED:
+      return 'exited';
+    // A newer runtime's state is as good as unknown.
+    default:
+      return 'unknown';
+  }
+}
+
+interface Specified {
+  image: string;
+  userSpecifiedImage: string;
+}
+
+/** The name the pod asked by, where the runtime remembers it (upstream: kuberuntime_container.go, toKubeContainerStatus). */
+function askedImage(spec: Specified | undefined): string {
+  return spec === undefined ? '' : spec.userSpecifiedImage || spec.image;
+}
+
+export function listedFromCri(item: Container): Listed {
+  const { labels } = item;
+  return {
+    id: containerId(item.id),
+    sandboxId: sandboxId(item.podSandboxId),
+    podUid: podUid(labels[runtimeLabels.podUid] ?? ''),
+    podName: labels[runtimeLabels.podName] ?? '',
+    podNamespace: labels[runtimeLabels.podNamespace] ?? '',
+    name: labels[runtimeLabels.containerName] ?? item.metadata?.name ?? '',
+    attempt: item.metadata?.attempt ?? 0,
+    state: stateOf(item.state),
+    createdAtMs: msFromNanos(item.createdAt),
+    image: askedImage(item.image),
+    imageRef: item.imageRef,
+    imageId: item.imageId || item.imageRef,
+    labels,
+    annotations: item.annotations,
+  };
+}
+
+/** A sandbox belongs to the pod its label names; one made by other tools has metadata, and no label. */
+export function listedSandboxFromCri(item: PodSandbox): ListedSandbox {
+  return {
+    id: sandboxId(item.id),
+    podUid: podUid(item.labels[runtimeLabels.podUid] ?? ''),
+    podName: item.metadata?.name ?? '',
+    podNamespace: item.metadata?.namespace ?? '',
+    attempt: item.metadata?.attempt ?? 0,
+    ready: item.state === PodSandboxState.SANDBOX_READY,
+    createdAtMs: msFromNanos(item.createdAt),
+    runtimeHandler: item.runtimeHandler,
+    labels: item.labels,
+    annotations: item.annotations,
+  };
+}
+
+export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
+  const { network } = status;
+  const ips = network === undefined ? [] : [network.ip, ...network.additionalIps.map((additional) => additional.ip)].filter((ip) => ip !== '');
+  const options = status.linux?.namespaces?.options;
+  const hostNetwork = options?.network === NamespaceMode.NODE;
+  const mapping = options?.usernsOptions?.mode === NamespaceMode.POD ? options.usernsOptions.uids[0] : undefined;
+  return {
+    id: sandboxId(status.id),
+    podUid: podUid(status.labels[runtimeLabels.podUid] ?? ''),
+    podName: status.metadata?.name ?? '',
+    podNamespace: status.metadata?.namespace ?? '',
+    attempt: status.metadata?.attempt ?? 0,
+    ready: status.state === PodSandboxState.SANDBOX_READY,
+    createdAtMs: msFromNanos(status.createdAt),
+    ips: hostNetwork ? [] : ips,
+    hostNetwork,
+    ...(mapping === undefined ? {} : { userns: { hostId: mapping.hostId, length: mapping.length } }),
+    runtimeHandler: status.runtimeHandler,
+    labels: status.labels,
+    annotations: status.annotations,
+  };
+}
+
+/** By name, as SIGTERM; undefined for a runtime that does not tell. */
+function stopSignalOf(signal: Signal): string | undefined {
+  return signal === Signal.RUNTIME_DEFAULT ? undefined : Object.keys(Signal).find((name) => (Signal as Readonly<Record<string, unknown>>)[name] === signal);
+}
+
+/** `sandbox` is not part of CRI's container status: the caller knows it from a list or from the agent's own create; '' otherwise. */
+export function containerFromCri(status: ContainerStatus, sandbox: string): ContainerRuntimeStatus {
+  const { labels } = status;
+  const mapped: ContainerRuntimeStatus = {
+    id: containerId(status.id),
+    sandboxId: sandboxId(sandbox),
+    name: labels[runtimeLabels.containerName] ?? status.metadata?.name ?? '',
+    attempt: status.metadata?.attempt ?? 0,
+    state: stateOf(status.state),
+    createdAtMs: msFromNanos(status.createdAt),
+    startedAtMs: msFromNanos(status.startedAt),
+    finishedAtMs: msFromNanos(status.finishedAt),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: status.message,
+    image: askedImage(status.image),
+    imageRef: status.imageRef,
+    imageId: status.imageId || status.imageRef,
+    logPath: status.logPath,
+    labels,
+    annotations: status.annotations,
+    mounts: status.mounts.map((mount) => ({ containerPath: mount.containerPath, hostPath: mount.hostPath, readOnly: mount.readonly, recursiveReadOnly: mount.recursiveReadOnly })),
+  };
+  const stopSignal = stopSignalOf(status.stopSignal);
+  if (stopSignal !== undefined) mapped.stopSignal = stopSignal;
+  const linux = status.resources?.linux;
+  if (linux !== undefined) {
+    mapped.resources = {
+      cpuPeriod: clampedNumber(linux.cpuPeriod),
+      cpuQuota: clampedNumber(linux.cpuQuota),
+      cpuShares: clampedNumber(linux.cpuShares),
+      memoryLimitBytes: clampedNumber(linux.memoryLimitInBytes),
+    };
+  }
+  const user = status.user?.linux;
+  if (user !== undefined) mapped.user = { uid: clampedNumber(user.uid), gid: clampedNumber(user.gid), supplementalGroups: user.supplementalGroups.map(clampedNumber) };
+  return mapped;
+}
+
+export function imageFromCri(image: CriImage): Image {
+  const mapped: Image = {
+    id: image.id,
+    repoTags: image.repoTags,
+    repoDigests: image.repoDigests,
+    sizeBytes: clampedNumber(image.size),
+    username: image.username,
+    pinned: image.pinned,
+  };
+  if (image.uid !== undefined) mapped.uid = clampedNumber(image.uid.value);
+  return mapped;
+}
+
+export function healthFromCri(response: StatusResponse): RuntimeHealth {
+  const condition = (type: string): RuntimeCondition => {
+    const found = response.status?.conditions.find((candidate) => candidate.type === type);
+    return found === undefined ? { ok: false, reason: '', message: `the runtime reports no ${type} condition` } : { ok: found.status, reason: found.reason, message: found.message };
+  };
+  return {
+    runtimeReady: condition('RuntimeReady'),
+    networkReady: condition('NetworkReady'),
+    handlers: response.runtimeHandlers.map((handler) => ({
+      name: handler.name,
+      recursiveReadOnlyMounts: handler.features?.recursiveReadOnlyMounts ?? false,
+      userNamespaces: handler.features?.userNamespaces ?? false,
+    })),
+    supplementalGroupsPolicy: response.features?.supplementalGroupsPolicy ?? false,
+  };
+}
+
+function eventKindOf(type: ContainerEventType): RuntimeEvent['kind'] | undefined {
+  switch (type) {
+    case ContainerEventType.CONTAINER_CREATED_EVENT:
+      return 'created';
+    case ContainerEventType.CONTAINER_STARTED_EVENT:
+      return 'started';
+    case ContainerEventType.CONTAINER_STOPPED_EVENT:
+      return 'stopped';
+    case ContainerEventType.CONTAINER_DELETED_EVENT:
+      return 'deleted';
+    // Of a newer runtime: nothing that is known to matter.
+    default:
+      return undefined;
+  }
+}
+
+export function eventFromCri(response: ContainerEventResponse): RuntimeEvent | undefined {
+  const kind = eventKindOf(response.containerEventType);
+  if (kind === undefined) return undefined;
+  const event: RuntimeEvent = { kind, id: response.containerId, atMs: msFromNanos(response.createdAt) };
+  const { podSandboxStatus } = response;
+  if (podSandboxStatus === undefined) return event;
+  const sandbox = sandboxFromCri(podSandboxStatus);
+  if (sandbox.podUid !== '') event.podUid = sandbox.podUid;
+  event.pod = { sandbox, containers: response.containersStatuses.map((status) => containerFromCri(status, sandbox.id)) };
+  return event;
+}

@@ -1,0 +1,128 @@
+import { chmodSync, chownSync, close, closeSync, constants, fstat, fstatSync, lchownSync, mkdirSync, open, opendirSync, openSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
+import { chmod, chown, lchown, mkdir, opendir, readFile, readlink, rmdir, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { errnoOf } from '../linux-errors.ts';
+
+type Maybe<T> = T | Promise<T>;
+
+/** Names in directories are bytes, of which a pod can make what is no text. */
+export type FdPath = string | Buffer;
+
+/** The name of a directory entry and whether the directory says it is a directory itself (some file systems do not say). */
+export interface DirectoryEntry {
+  name: Buffer;
+  isDirectory: boolean;
+}
+
+/**
+ * What a walk by file descriptors needs of the kernel. Node has no openat: `/proc/self/fd/N/name` is its stand-in, resolved from the open
+ * directory itself, wherever that was moved. Two implementations: the agent's, on the thread pool, and the child's, which may block.
+ */
+export interface FdOps {
+  open(path: FdPath, flags: number): Maybe<number>;
+  close(fd: number): Maybe<void>;
+  /** With numbers as they are: inodes are larger than what a double holds exactly. */
+  fstat(fd: number): Maybe<BigIntStats>;
+  readlink(path: FdPath): Maybe<string>;
+  mkdir(path: FdPath, mode: number): Maybe<unknown>;
+  chmod(path: FdPath, mode: number): Maybe<void>;
+  /** Follows links; meant for `/proc/self/fd/N`. */
+  chown(path: FdPath, uid: number, gid: number): Maybe<void>;
+  lchown(path: FdPath, uid: number, gid: number): Maybe<void>;
+  unlink(path: FdPath): Maybe<void>;
+  rmdir(path: FdPath): Maybe<void>;
+    readText(path: string): Maybe<string>;
+  /** To be closed by the caller; a few entries at a time, because a folder of millions of files must not fill the memory. */
+  openEntries(path: FdPath): Maybe<EntryReader>;
+}
+
+export interface EntryReader {
+  /** undefined at the end. */
+  next(): Maybe<DirectoryEntry | undefined>;
+  close(): Maybe<void>;
+}
+
+/** Names an inode without giving access to its content; needs no permission on it and wakes neither pipes nor devices. Missing from node:fs. */
+const O_PATH = 0o10000000;
+export const PATH_NOFOLLOW = O_PATH | constants.O_NOFOLLOW;
+/** Also mounts what is to be mounted on demand, which a bare O_PATH does not. */
+export const PATH_DIRECTORY = PATH_NOFOLLOW | constants.O_DIRECTORY;
+export const READ_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** In this encoding each character is a byte; in UTF-8 a name that is none would be read as another one, which does not exist. */
+const NAMES_AS_BYTES = { bufferSize: 128, encoding: 'latin1' } as const;
+
+const openFd = promisify(open);
+const closeFd = promisify(close);
+const fstatFd = promisify(fstat);
+
+export const pooledFdOps: FdOps = {
+  open: (path, flags) => openFd(path, flags),
+  close: (fd) => closeFd(fd),
+  fstat: (fd) => fstatFd(fd, { bigint: true }),
+  readlink: (path) => readlink(path),
+  mkdir: (path, mode) => mkdir(path, { mode }),
+  chmod: (path, mode) => chmod(path, mode),
+  chown: (path, uid, gid) => chown(path, uid, gid),
+  lchown: (path, uid, gid) => lchown(path, uid, gid),
+  unlink: (path) => unlink(path),
+  rmdir: (path) => rmdir(path),
+  readText: (path) => readFile(path, 'utf8'),
+  openEntries: async (path) => {
+    const directory = await opendir(path, NAMES_AS_BYTES);
+    return { next: async () => entryOf(await directory.read()), close: () => directory.close() };
+  },
+};
+
+/** For a process that does nothing else. */
+export const blockingFdOps: FdOps = {
+  open: (path, flags) => openSync(path, flags),
+  close: (fd) => closeSync(fd),
+  fstat: (fd) => fstatSync(fd, { bigint: true }),
+  readlink: (path) => readlinkSync(path),
+  mkdir: (path, mode) => mkdirSync(path, { mode }),
+  chmod: (path, mode) => chmodSync(path, mode),
+  chown: (path, uid, gid) => chownSync(path, uid, gid),
+  lchown: (path, uid, gid) => lchownSync(path, uid, gid),
+  unlink: (path) => unlinkSync(path),
+  rmdir: (path) => rmdirSync(path),
+  readText: (path) => readFileSync(path, 'utf8'),
+  openEntries: (path) => {
+    const directory = opendirSync(path, NAMES_AS_BYTES);
+    return { next: () => entryOf(directory.readSync()), close: () => directory.closeSync() };
+  },
+};
+
+function entryOf(entry: Dirent | null): DirectoryEntry | undefined {
+  return entry === null ? undefined : { name: Buffer.from(entry.name, 'latin1'), isDirectory: entry.isDirectory() };
+}
+
+export const fdPath = (fd: number): string => `/proc/self/fd/${fd}`;
+export function below(fd: number, name: string): string;
+export function below(fd: number, name: FdPath): FdPath;
+export function below(fd: number, name: FdPath): FdPath {
+  const prefix = `/proc/self/fd/${fd}/`;
+  return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
+}
+
+/** undefined for what is not there or is not what the flags ask for: gone, no directory, a symlink. */
+export async function openOrNothing(ops: FdOps, path: FdPath, flags: number): Promise<number | undefined> {
+  try {
+    return await ops.open(path, flags);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errnoOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+export interface InodeId {
+  dev: bigint;
+  ino: bigint;
+}
+
+export const isSameInode = (left: InodeId, right: InodeId): boolean => left.dev === right.dev && left.ino === right.ino;
+
+/** Tells bind mounts of one device apart, which the device number does not. */
+export async function mountIdOf(ops: FdOps, fd: number): Promise<string> {
+  return /^mnt_id:\s*(\d+)/m.exec(await ops.readText(`/proc/self/fdinfo/${fd}`))?.[1] ?? 'unknown';
+}

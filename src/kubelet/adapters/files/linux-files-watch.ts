@@ -1,0 +1,131 @@
+import { lstatSync, watch as watchPath, type FSWatcher } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import nodePath from 'node:path/posix';
+import { errorMessage } from '../../../base/errors.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+
+type WatchHandlers = Parameters<HostFiles['watch']>[1];
+
+/** The rename event before the one at hand; `inode` is what its name was known to be then, undefined when the name was new. */
+interface EarlierRename {
+  name: string;
+  inode: bigint | undefined;
+}
+
+/** Of names that were there before the watch: nobody looked at them. */
+const NOT_LOOKED_AT = 0n;
+
+/**
+ * inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created and moved in (both are `rename`),
+ * so whether a file is complete is concluded from what the kernel recorded:
+ * - gone, a symlink or a directory: nothing can still be written, so settled;
+ * - not empty and its ctime is later than its mtime: something happened to the inode after the last write, which a rename does and a writer's
+ *   last write does not; settled;
+ * - the name before it in the event stream was this inode, or came and vanished too fast to look at: that was the temporary file it was
+ *   renamed from; settled (this catches a write and rename within one tick of the kernel's clock, which leaves ctime equal to mtime);
+ * - anything else, and every `change`: perhaps still being written, not settled. The consumer waits a moment.
+ * A file is watched through its folder, so replacing it by rename does not lose it.
+ */
+export function watchHostPath(path: string, handlers: WatchHandlers): () => void {
+  const watch = new PathWatch(path, handlers);
+  watch.start();
+  return () => watch.stop();
+}
+
+class PathWatch {
+  readonly #path: string;
+  readonly #handlers: WatchHandlers;
+  #watcher: FSWatcher | undefined;
+  #folder = '';
+  #onlyName: string | undefined;
+  #folderInode = 0n;
+  #over = false;
+  /** Inodes of the names in the folder, as far as they were looked at. */
+  readonly #known = new Map<string, bigint>();
+  #lastRename: EarlierRename | undefined;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(path: string, handlers: WatchHandlers) {
+    this.#path = nodePath.normalize(path);
+    this.#handlers = handlers;
+  }
+
+  /** Synchronous until the kernel watches: a caller that lists the folder after this misses nothing. */
+  start(): void {
+    try {
+      const info = lstatSync(this.#path, { bigint: true });
+      this.#onlyName = info.isDirectory() ? undefined : nodePath.basename(this.#path);
+      this.#folder = info.isDirectory() ? this.#path : nodePath.dirname(this.#path);
+      this.#folderInode = info.isDirectory() ? info.ino : lstatSync(this.#folder, { bigint: true }).ino;
+      this.#watcher = watchPath(this.#folder, { persistent: false }, (type, name) => this.#onEvent(type, name));
+      this.#watcher.on('error', (error) => this.#lose(errorMessage(error)));
+    } catch (error) {
+      queueMicrotask(() => this.#lose(errorMessage(error)));
+      return;
+    }
+    void this.#learnNames().catch((error: unknown) => this.#lose(errorMessage(error)));
+  }
+
+  async #learnNames(): Promise<void> {
+    for (const name of await readdir(this.#folder)) if (!this.#known.has(name)) this.#known.set(name, NOT_LOOKED_AT);
+  }
+
+  stop(): void {
+    this.#over = true;
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  #lose(reason: string): void {
+    if (this.#over) return;
+    this.stop();
+    this.#handlers.onLost(`${this.#path}: ${reason}`);
+  }
+
+  #onEvent(type: 'rename' | 'change', name: string | null): void {
+    if (this.#over) return;
+    if (name === null) return this.#handlers.onChange(undefined, false);
+    if (type === 'change') {
+      if (this.#isMine(name)) this.#handlers.onChange(name, false);
+      return;
+    }
+    // One after the other: answers of the thread pool that overtake each other would make old knowledge look new.
+    this.#work = this.#work.then(() => this.#onRename(name)).catch((error: unknown) => this.#lose(errorMessage(error)));
+  }
+
+  async #onRename(name: string): Promise<void> {
+    if (name === nodePath.basename(this.#folder)) {
+      const folder = await inspect(this.#folder);
+      if (folder?.ino !== this.#folderInode) return this.#lose('was removed or replaced');
+    }
+    const info = await inspect(nodePath.join(this.#folder, name));
+    const before = this.#lastRename;
+    this.#lastRename = { name, inode: this.#known.get(name) };
+    if (info === undefined) this.#known.delete(name);
+    else this.#known.set(name, info.ino);
+    if (this.#over || !this.#isMine(name)) return;
+    if (info === undefined && this.#onlyName !== undefined) return this.#lose('was removed');
+    if (info === undefined || !info.isFile()) return this.#handlers.onChange(name, true);
+    const touchedAfterWrite = info.size > 0n && info.ctimeNs > info.mtimeNs;
+    const settled = touchedAfterWrite || (await this.#wasMovedFrom(before, name, info.ino));
+    if (!this.#over) this.#handlers.onChange(name, settled);
+  }
+
+  async #wasMovedFrom(before: EarlierRename | undefined, name: string, inode: bigint): Promise<boolean> {
+    if (before === undefined || before.name === name) return false;
+    if (before.inode !== undefined && before.inode !== inode) return false;
+    return (await inspect(nodePath.join(this.#folder, before.name))) === undefined;
+  }
+
+  #isMine(name: string): boolean {
+    return this.#onlyName === undefined || this.#onlyName === name;
+  }
+}
+
+async function inspect(path: string) {
+  try {
+    return await lstat(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}

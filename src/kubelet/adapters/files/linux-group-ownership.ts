@@ -1,0 +1,92 @@
+import type { BigIntStats } from 'node:fs';
+import { computeGroupMode } from '../../model/group-mode.ts';
+import type { GroupOwnership, OwnershipOutcome } from '../../ports/host-files.ts';
+import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { below, fdPath, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps, type FdPath } from './linux-fd-ops.ts';
+import { walkTree } from './linux-tree-walk.ts';
+
+const PRIVILEGE_BITS = 0o6000;
+
+export interface OwnershipWork extends GroupOwnership {
+  /** How many entries may be visited. */
+  budget?: number;
+  onEntry?: () => void;
+}
+
+/**
+ * Gives a tree to a group, what is inside before what it is in: a root that is right says that all below was done (fsGroupChangePolicy
+ * OnRootMismatch relies on it). Each inode is opened without following and changed through its descriptor, so that nothing a pod swaps meanwhile
+ * is reached. A symlink changes its group only. What is right already is not written. One entry that refuses does not stop the others
+ * (upstream: volume_linux.go); they are counted.
+ */
+export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipWork): Promise<OwnershipOutcome | 'large'> {
+  const outcome: OwnershipOutcome = { entries: 0, refused: 0 };
+  const change = async (fd: number, symlinkAt?: FdPath): Promise<void> => {
+    outcome.entries++;
+    work.onEntry?.();
+    try {
+      await changeOne(ops, { fd, symlinkAt }, work);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return;
+      outcome.refused++;
+      outcome.firstError ??= fromErrno(error, 'change group', path).message;
+    }
+  };
+  const entry = async (directory: number, name: Buffer): Promise<'done' | 'directory'> => {
+    const at = below(directory, name);
+    const fd = await openOrNothing(ops, at, PATH_NOFOLLOW);
+    if (fd === undefined) return 'done';
+    try {
+      const stats = await ops.fstat(fd);
+      if (stats.isDirectory()) return 'directory';
+      await change(fd, stats.isSymbolicLink() ? at : undefined);
+      return 'done';
+    } finally {
+      await ops.close(fd);
+    }
+  };
+  try {
+    const root = await openOrNothing(ops, path, READ_DIRECTORY);
+    if (root === undefined) {
+      await onlyOne(ops, path, change);
+      return outcome;
+    }
+    try {
+      const walked = await walkTree(ops, root, { entry, leaving: (directory) => change(directory), left: async () => undefined, mounted: () => undefined }, { shown: path, op: 'change group', ...(work.budget === undefined ? {} : { budget: work.budget }) });
+      return walked === 'large' ? 'large' : outcome;
+    } finally {
+      await ops.close(root);
+    }
+  } catch (error) {
+    throw fromErrno(error, 'change group', path);
+  }
+}
+
+/** A volume that is a file, or nothing. */
+async function onlyOne(ops: FdOps, path: string, change: (fd: number, symlinkAt?: FdPath) => Promise<void>): Promise<void> {
+  const fd = await openOrNothing(ops, path, PATH_NOFOLLOW);
+  if (fd === undefined) return;
+  try {
+    await change(fd, (await ops.fstat(fd)).isSymbolicLink() ? path : undefined);
+  } finally {
+    await ops.close(fd);
+  }
+}
+
+async function changeOne(ops: FdOps, { fd, symlinkAt }: { fd: number; symlinkAt: FdPath | undefined }, work: OwnershipWork): Promise<void> {
+  const stats = await ops.fstat(fd);
+  const isGroupRight = Number(stats.gid) === work.gid;
+  if (symlinkAt !== undefined) {
+    if (!isGroupRight) await ops.lchown(symlinkAt, -1, work.gid);
+    return;
+  }
+  const mode = modeOf(stats);
+  const wanted = computeGroupMode(mode, { directory: stats.isDirectory(), readOnly: work.readOnly });
+  if (!isGroupRight) await ops.chown(fdPath(fd), -1, work.gid);
+  // A change of the group takes setuid and setgid away from files.
+  if (wanted !== mode || (!isGroupRight && (mode & PRIVILEGE_BITS) !== 0)) await ops.chmod(fdPath(fd), wanted);
+}
+
+function modeOf(stats: BigIntStats): number {
+  return Number(stats.mode & 0o7777n);
+}

@@ -1,0 +1,45 @@
+import { constants } from 'node:fs';
+import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { KubeletError } from '../../../base/errors.ts';
+import type { LogFile, LogFiles } from '../../ports/log-files.ts';
+import { fromErrno } from '../linux-errors.ts';
+
+// O_NONBLOCK: opening a fifo that somebody put there must not hold a thread.
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * O_NOFOLLOW guards the last component only. For those before it, the kernel is asked after the fact where the opened file really lies
+ * (/proc/self/fd), which cannot be raced; a rename meanwhile stays within the folder it is compared with.
+ */
+export const linuxLogFiles: LogFiles = {
+  async open(path, beneath) {
+    let file: FileHandle | undefined;
+    try {
+      file = await open(path, FLAGS);
+      const info = await file.stat();
+      if (!info.isFile()) throw new KubeletError('Invalid', `${path}: is not a regular file`, { op: 'open log' });
+      const [real, root] = await Promise.all([readlink(`/proc/self/fd/${file.fd}`), realpath(beneath)]);
+      if (!real.startsWith(`${root}/`)) throw new KubeletError('Invalid', `${path}: does not lie below ${beneath}`, { op: 'open log' });
+      return logFile(file, path, info.ino);
+    } catch (error) {
+      await file?.close();
+      throw fromErrno(error, 'open log', path);
+    }
+  },
+};
+
+function logFile(file: FileHandle, path: string, inode: number): LogFile {
+  return {
+    inode,
+    sizeBytes: async () => (await file.stat()).size,
+    async read(offsetBytes, lengthBytes) {
+      try {
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(lengthBytes), 0, lengthBytes, offsetBytes);
+        return buffer.subarray(0, bytesRead);
+      } catch (error) {
+        throw fromErrno(error, 'read log', path);
+      }
+    },
+    close: () => file.close(),
+  };
+}

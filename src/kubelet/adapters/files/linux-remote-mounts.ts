@@ -1,0 +1,54 @@
+import nodePath from 'node:path/posix';
+import { lstat, readlink } from 'node:fs/promises';
+import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
+
+/** File systems whose server is this kernel: a stat on them waits for a disk at most, never for another machine or a user's daemon. */
+const LOCAL = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'zfs', 'vfat', 'exfat', 'iso9660', 'squashfs', 'erofs', 'tmpfs', 'ramfs', 'devtmpfs', 'devpts', 'hugetlbfs', 'rootfs', 'overlay', 'proc', 'sysfs', 'cgroup', 'cgroup2', 'securityfs', 'debugfs', 'tracefs', 'mqueue', 'bpf', 'pstore', 'configfs', 'nsfs', 'efivarfs']);
+const LONGEST_SYMLINK_CHAIN = 40;
+
+export interface Way {
+  /** The path without symlinks, as far as it could be walked without touching what may hang; the last name is not followed unless asked for. */
+  real: string;
+  /** The mount point of the first file system on the way that is not local; undefined when the whole way is local. */
+  remote: string | undefined;
+}
+
+/** Walks a path one component at a time; mountinfo says which file system comes next before it is touched. */
+export async function walkLocal(path: string, options: { followLast: boolean; mounts: readonly MountInfo[] }): Promise<Way> {
+  const fsTypes = new Map(options.mounts.map((mount) => [mount.path, mount.fsType]));
+  let pending = partsOf(path);
+  let current = '/';
+  let hops = 0;
+  while (pending.length > 0) {
+    const next = nodePath.join(current, pending[0] as string);
+    const fsType = fsTypes.get(next);
+    if (fsType !== undefined && !LOCAL.has(fsType)) return { real: nodePath.join(current, ...pending), remote: next };
+    const rest = pending.slice(1);
+    const target = rest.length === 0 && !options.followLast ? undefined : await linkTarget(next);
+    if (target === 'missing' || (target !== undefined && ++hops > LONGEST_SYMLINK_CHAIN)) return { real: nodePath.join(current, ...pending), remote: undefined };
+    pending = target === undefined ? rest : [...partsOf(nodePath.resolve(nodePath.dirname(next), target.to)), ...rest];
+    current = target === undefined ? next : '/';
+  }
+  return { real: current, remote: undefined };
+}
+
+export async function firstRemoteMount(path: string, options: { followLast: boolean; readMounts?: () => Promise<MountInfo[]> }): Promise<string | undefined> {
+  return (await walkLocal(path, { followLast: options.followLast, mounts: await (options.readMounts ?? readMountInfo)() })).remote;
+}
+
+/** Mounts are listed by their real paths: of a path that leads through a symlink (a root directory that is one) none would be found. */
+export async function realPlace(path: string, mounts: readonly MountInfo[]): Promise<string> {
+  return (await walkLocal(path, { followLast: false, mounts })).real;
+}
+
+const partsOf = (path: string): string[] => nodePath.normalize(path).split('/').filter((part) => part !== '');
+
+async function linkTarget(path: string): Promise<{ to: string } | 'missing' | undefined> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? { to: await readlink(path) } : undefined;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return 'missing';
+    throw fromErrno(error, 'lstat', path);
+  }
+}

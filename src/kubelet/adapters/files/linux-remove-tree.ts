@@ -1,0 +1,92 @@
+import { constants } from 'node:fs';
+import { KubeletError } from '../../../base/errors.ts';
+import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps, type FdPath } from './linux-fd-ops.ts';
+import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
+import { realPlace } from './linux-remote-mounts.ts';
+import { walkTree } from './linux-tree-walk.ts';
+
+/**
+ * Removes a tree, and only that tree (users have lost mounted data to agents that were less careful):
+ * nothing is touched when something is mounted at or below `path`; the walk neither follows links nor enters a mount that comes meanwhile.
+ * 'large' when there is more than the budget: a part is gone, and somebody with more time is to do the rest.
+ */
+export async function removeTree(ops: FdOps, path: string, work: { budget?: number; onEntry?: () => void } = {}): Promise<'done' | 'large'> {
+  try {
+    if (!(await isDirectory(ops, path))) {
+      await removed(() => ops.unlink(path));
+      return 'done';
+    }
+    const mounts = await readMountInfo();
+    const real = await realPlace(path, mounts);
+    const inside = mounts.filter((mount) => isAtOrBelow(mount.path, real));
+    if (inside.length > 0) throw inUse(`something is mounted at ${inside.map((mount) => mount.path).join(', ')}`, path);
+    const root = await openOrNothing(ops, path, READ_DIRECTORY);
+    if (root !== undefined) {
+      try {
+        if (await isMountPoint(ops, root)) throw inUse('something was mounted here meanwhile', path);
+        if ((await emptyDirectory(ops, root, { path, ...work })) === 'large') return 'large';
+      } finally {
+        await ops.close(root);
+      }
+    }
+    await removed(() => ops.rmdir(path));
+    return 'done';
+  } catch (error) {
+    throw errnoOf(error) === 'EBUSY' ? inUse('something is mounted in it', path, error) : fromErrno(error, 'removeTree', path);
+  }
+}
+
+async function emptyDirectory(ops: FdOps, root: number, { path, budget, onEntry }: { path: string; budget?: number; onEntry?: () => void }): Promise<'done' | 'large'> {
+  return walkTree(
+    ops,
+    root,
+    {
+      entry: async (directory, name) => {
+        onEntry?.();
+        try {
+          await removed(() => ops.unlink(below(directory, name)));
+          return 'done';
+        } catch (error) {
+          // Not every file system says in its listing what is a directory.
+          if (errnoOf(error) === 'EISDIR' || (errnoOf(error) === 'EPERM' && (await isDirectory(ops, below(directory, name))))) return 'directory';
+          throw error;
+        }
+      },
+      leaving: async () => undefined,
+      left: (parent, name) => removed(() => ops.rmdir(below(parent, name))),
+      mounted: (shown) => {
+        throw inUse('something was mounted here meanwhile', shown);
+      },
+    },
+    { shown: path, op: 'removeTree', ...(budget === undefined ? {} : { budget }) },
+  );
+}
+
+/** The table of mounts was read before the directory was opened, and may name it otherwise. */
+async function isMountPoint(ops: FdOps, root: number): Promise<boolean> {
+  const parent = await ops.open(below(root, '..'), READ_DIRECTORY);
+  try {
+    return (await mountIdOf(ops, parent)) !== (await mountIdOf(ops, root));
+  } finally {
+    await ops.close(parent);
+  }
+}
+
+async function isDirectory(ops: FdOps, path: FdPath): Promise<boolean> {
+  const fd = await openOrNothing(ops, path, PATH_NOFOLLOW | constants.O_DIRECTORY);
+  if (fd !== undefined) await ops.close(fd);
+  return fd !== undefined;
+}
+
+async function removed(remove: () => void | Promise<void>): Promise<void> {
+  try {
+    await remove();
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+  }
+}
+
+function inUse(why: string, path: string, cause?: unknown): KubeletError {
+  return new KubeletError('Unavailable', `removeTree ${path}: ${why}`, { op: 'removeTree', ...(cause === undefined ? {} : { cause }) });
+}

@@ -1,0 +1,155 @@
+import { Buffer } from 'node:buffer';
+import http from 'node:http';
+import https from 'node:https';
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import { dialError } from './net-dial-errors.ts';
+
+export interface Header {
+  name: string;
+  value: string;
+}
+
+/** Go's words for a deadline that passes once the head is in. */
+export const BODY_TIMEOUT = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
+
+export interface Exchange {
+  url: URL;
+  method: string;
+  headers: readonly Header[];
+  verifyTls: boolean;
+  /** What becomes of a body that is too large; `truncate` also bears with one that breaks off. */
+  body: { limitBytes: number; whenLarger: 'truncate' | 'fail' };
+}
+
+export interface ExchangeAnswer {
+  status: number;
+  location: string | undefined;
+  body: string;
+  /** Why the body did not come to its end, where that is no reason to reject. */
+  broken?: string;
+}
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_REDIRECTS = 10;
+
+/** One request on a connection of its own. Rejects with KubeletError; an abort of `signal` rejects with its reason. */
+function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswer> {
+  const { url } = request;
+  const where = `Get "${url.href}"`;
+  return new Promise((resolve, reject) => {
+    const client = url.protocol === 'https:' ? https : http;
+    const options: https.RequestOptions = {
+      method: request.method,
+      hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: url.port === '' ? undefined : url.port,
+      path: `${url.pathname}${url.search}`,
+      headers: headersOf(request.headers),
+      // No agent: one connection, closed afterwards, never through a proxy.
+      agent: false,
+      rejectUnauthorized: request.verifyTls,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    };
+    let outgoing: http.ClientRequest;
+    try {
+      outgoing = client.request(options);
+    } catch (error) {
+      // A header or path that HTTP cannot carry.
+      return reject(dialError(error, where, addressOf(url)));
+    }
+    const fail = (error: unknown): void => {
+      signal.removeEventListener('abort', abort);
+      reject(error instanceof KubeletError ? error : dialError(error, where, addressOf(url)));
+      outgoing.destroy();
+    };
+    let breakOff: ((why: string) => void) | undefined;
+    const abort = (): void => {
+      // With the head in, a deadline is the body's, and the body's alone.
+      if (breakOff !== undefined && request.body.whenLarger === 'truncate' && isKind(signal.reason, 'Timeout')) breakOff(BODY_TIMEOUT);
+      else fail(signal.reason);
+    };
+    const finish = (answer: ExchangeAnswer): void => {
+      signal.removeEventListener('abort', abort);
+      resolve(answer);
+      outgoing.destroy();
+    };
+    outgoing.on('error', fail);
+    outgoing.on('response', (incoming) => (breakOff = collect(incoming, request, { finish, fail })));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    outgoing.end();
+  });
+}
+
+/** Returns what ends it early. */
+function collect(incoming: http.IncomingMessage, request: Exchange, then: { finish: (answer: ExchangeAnswer) => void; fail: (error: unknown) => void }): (why: string) => void {
+  const { limitBytes, whenLarger } = request.body;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const answer = (): ExchangeAnswer => ({ status: incoming.statusCode ?? 0, location: incoming.headers.location, body: Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8') });
+  incoming.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size <= limitBytes) return;
+    if (whenLarger === 'truncate') then.finish(answer());
+    else then.fail(new KubeletError('Invalid', `Get "${request.url.href}": the body is larger than ${limitBytes} bytes`));
+  });
+  const breakOff = (why: string): void => {
+    if (whenLarger === 'truncate') then.finish({ ...answer(), body: '', broken: why });
+    else then.fail(new Error(why));
+  };
+  incoming.on('end', () => (incoming.complete ? then.finish(answer()) : breakOff('unexpected EOF')));
+  incoming.on('error', () => breakOff('unexpected EOF'));
+  incoming.on('close', () => {
+    if (!incoming.complete) breakOff('unexpected EOF');
+  });
+  return breakOff;
+}
+
+export function isRedirect(status: number): boolean {
+  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
+}
+
+/** Follows redirects as Go's client does, from the first answer where that is in already, for as long as `mayFollow` allows; the answer of the last exchange otherwise. */
+export async function exchangeFollowing(first: Exchange, mayFollow: (from: URL, to: URL) => boolean, signal: AbortSignal, firstAnswer?: ExchangeAnswer): Promise<ExchangeAnswer & { refusedRedirect: boolean }> {
+  let request = first;
+  let known = firstAnswer;
+  for (let redirects = 0; ; redirects++) {
+    const answer = known ?? (await exchange(request, signal));
+    known = undefined;
+    if (!isRedirect(answer.status)) return { ...answer, refusedRedirect: false };
+    const where = `Get "${request.url.href}"`;
+    if (answer.location === undefined) throw new KubeletError('Unavailable', `${where}: ${answer.status} response missing Location header`);
+    if (!URL.canParse(answer.location, request.url)) throw new KubeletError('Unavailable', `${where}: failed to parse Location header "${answer.location}"`);
+    const target = new URL(answer.location, request.url);
+    if (!mayFollow(first.url, target)) return { ...answer, refusedRedirect: true };
+    if (redirects + 1 >= MAX_REDIRECTS) throw new KubeletError('Unavailable', `${where}: stopped after ${MAX_REDIRECTS} redirects`);
+    if (target.protocol !== 'http:' && target.protocol !== 'https:') throw new KubeletError('Unavailable', `${where}: unsupported protocol scheme "${target.protocol.replace(':', '')}"`);
+    request = { ...request, url: target, headers: headersAfterRedirect(first, target, answer.location), method: request.method === 'HEAD' ? 'HEAD' : 'GET' };
+  }
+}
+
+/** A Host of the caller's own goes along only on a relative redirect; secrets only to the same host. */
+function headersAfterRedirect(first: Exchange, target: URL, location: string): readonly Header[] {
+  const relative = !URL.canParse(location);
+  const sameHost = target.hostname === first.url.hostname;
+  return first.headers.filter(({ name }) => {
+    const lower = name.toLowerCase();
+    if (lower === 'host') return relative;
+    return sameHost || !['authorization', 'www-authenticate', 'cookie', 'cookie2'].includes(lower);
+  });
+}
+
+function headersOf(headers: readonly Header[]): Record<string, string | string[]> {
+  const byName = new Map<string, { name: string; values: string[] }>();
+  for (const { name, value } of headers) {
+    const known = byName.get(name.toLowerCase()) ?? { name, values: [] };
+    known.values.push(value);
+    byName.set(name.toLowerCase(), known);
+  }
+  return Object.fromEntries([...byName.values()].map(({ name, values }) => [name, values.length === 1 ? (values[0] as string) : values]));
+}
+
+function addressOf(url: URL): string {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return `${url.hostname}:${port}`;
+}

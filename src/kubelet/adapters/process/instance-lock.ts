@@ -1,0 +1,65 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { KubeletError } from '../../../base/errors.ts';
+
+/**
+ * Makes sure that one agent at most works on a root directory. The lock is a socket in the kernel's abstract namespace: it is taken
+ * atomically, leaves no file behind, and is gone with the process however that ends, kill -9 included. Its name comes from a secret that
+ * only root can read, so that no other process can sit on it.
+ * Rejects with `AlreadyExists` when another process holds it.
+ */
+export function takeInstanceLock(rootDir: string): Promise<{ release: () => void }> {
+  const name = `\0kubelet-ts/${createHash('sha256').update(readSecret(rootDir)).digest('hex').slice(0, 32)}`;
+  return new Promise((resolve, reject) => {
+    const server = net.createServer((connection) => connection.destroy());
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') reject(new KubeletError('AlreadyExists', `another agent is already running on ${rootDir}; stop it first, or give this one a folder of its own with --root-dir`, { op: 'lock' }));
+      else reject(new KubeletError('Internal', `the lock on ${rootDir} cannot be taken: ${error.message}`, { op: 'lock', cause: error }));
+    });
+    server.listen(name, () => {
+      server.unref();
+      resolve({ release: () => server.close() });
+    });
+  });
+}
+
+const SECRET = /^[0-9a-f]{32}$/;
+
+/** Made by the first agent on this directory; of two that come at once the slower reads what the quicker wrote. */
+function readSecret(rootDir: string): string {
+  const file = path.join(rootDir, 'agent-state', 'lock-name');
+  try {
+    // Read before anything is written: an agent must be able to come back on a disk that is full.
+    const known = readIfThere(file);
+    if (known !== undefined && SECRET.test(known)) return known;
+    mkdirSync(rootDir, { recursive: true, mode: 0o750 });
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const secret = randomBytes(16).toString('hex');
+    const own = `${file}.${secret}`;
+    try {
+      // Written whole before it gets its name: nobody reads half a secret.
+      writeFileSync(own, secret, { mode: 0o600 });
+      // A damaged one is replaced; a link never replaces what another agent made meanwhile.
+      if (known === undefined) linkSync(own, file);
+      else renameSync(own, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(own, { force: true });
+    }
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new KubeletError('Unavailable', `the root directory ${rootDir} cannot be used: ${(error as Error).message}`, { op: 'lock', cause: error });
+  }
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
