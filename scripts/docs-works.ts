@@ -35,7 +35,7 @@ export const worksRows: readonly WorksRow[] = [
   { area: 'Image garbage collection', what: '', rests: ['imageGCHighThresholdPercent', 'imageGCLowThresholdPercent', 'imageMinimumGCAge'] },
   { area: 'Container logs', what: 'layout as upstream, rotation by size and number', rests: ['podLogsDir', 'containerLogMaxSize', 'containerLogMaxFiles'] },
   { area: 'Pod cgroups', what: 'v1 and v2: QoS tree, CPU, memory, pids', rests: ['cgroupsPerQOS', 'cpuCFSQuota', 'podPidsLimit'] },
-  { area: 'cgroup driver', what: 'cgroupfs; systemd is to come', rests: ['cgroupDriver'] },
+  { area: 'cgroup driver', what: 'cgroupfs, or systemd over D-Bus; the one that the runtime tells', rests: ['cgroupDriver'] },
   { area: 'Limits and requests', what: 'CPU, memory, huge pages; no ephemeral storage, no devices', rests: ['ResourceRequirements.limits', 'ResourceRequirements.requests'] },
   { area: 'Resources of running pods', what: 'changed in place; resources of the pod as a whole', rests: ['Container.resizePolicy', 'PodSpec.resources'] },
   { area: 'Health and reading', what: 'healthz; pods, configuration and logs on a root-only socket', rests: ['10248 /healthz, /healthz/ping', '/pods', '/configz'] },
