@@ -82,9 +82,9 @@ const damagePod: Disturbance = async ({ manifests, random }) => {
 };
 
 const changeObjects: Disturbance = async ({ manifests, random, counter }) => {
-  const without = chance(random, 0.2) ? [pick(random, ['settings', 'extra'])] : [];
+  const without = chance(random, 0.2) ? [pick(random, ['settings', 'extra', 'PersistentVolume', 'PersistentVolumeClaim', 'Service'])] : [];
   await manifests.write('objects.yaml', objectsManifest(counter.objects++, without));
-  return `change ConfigMaps and Secrets${without.length > 0 ? `, without ${without.join()}` : ''}`;
+  return `change the objects${without.length > 0 ? `, without ${without.join()}` : ''}`;
 };
 
 // ---- containers and sandboxes ----

@@ -19,12 +19,19 @@ export function pick<T>(random: Random, from: readonly T[]): T {
 const CONFIG_NAMES = ['settings', 'tuning', 'extra'];
 const SECRET_NAMES = ['token', 'password'];
 
-/** All ConfigMaps and Secrets that pods may use, in one manifest; `version` goes into each value. */
+/** All objects that pods may use, in one manifest; `version` goes into each value. */
 export function objectsManifest(version: number, without: readonly string[] = []): string {
   const configs = CONFIG_NAMES.filter((name) => !without.includes(name)).map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: { key: `${name}-${version}` } }));
   const secrets = SECRET_NAMES.map((name) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' }, stringData: { key: `${name}-${version}` } }));
-  return [...configs, ...secrets, ...CLAIMED].map((object) => JSON.stringify(object)).join('\n---\n');
+  const claimed = CLAIMED.filter(({ kind }) => !without.includes(String(kind)));
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'shop', namespace: 'default' }, spec: { clusterIP: `10.96.0.${1 + (version % 250)}`, ports: [{ port: 80 }] } };
+  const services = without.includes('Service') ? [] : [service];
+  return [...configs, ...secrets, ...claimed, ...services, HEAVY].map((object) => JSON.stringify(object)).join('\n---\n');
 }
+
+/** What a pod of the class `heavy` costs besides its containers. */
+export const HEAVY_OVERHEAD = { cpu: '50m', memory: '8Mi' };
+const HEAVY: Json = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'heavy' }, handler: 'heavy', overhead: { podFixed: HEAVY_OVERHEAD } };
 
 const sharing = { accessModes: ['ReadWriteMany'], storageClassName: '' };
 /** A folder of the node as a volume that pods may claim. */
@@ -111,9 +118,19 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
   return { volumes, mounts: [...whole, ...parts] };
 }
 
-/** A few pods have users of their own; told by the name, so that chance goes on as it would without. */
-function hasOwnUsers(name: string): boolean {
-  return [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 5 === 0;
+const sumOf = (name: string): number => [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+
+/** A few pods have users of their own, others a runtime class; told by the name, so that chance goes on as it would without. */
+function runsAs(name: string): Json {
+  return sumOf(name) % 5 === 0 ? { hostUsers: false } : sumOf(name) % 4 === 1 ? { runtimeClassName: 'heavy' } : {};
+}
+
+/** Hooks that sleep, told by the name, and a variable from a file that the first init container writes (world.ts). */
+function withExtras(name: string, { initContainers, containers, volumes }: Readonly<Record<'initContainers' | 'containers' | 'volumes', readonly Json[]>>): Json[] {
+  const lifecycle = sumOf(name) % 3 === 1 ? { lifecycle: { postStart: { sleep: { seconds: 1 } }, preStop: { sleep: { seconds: 1 } } } } : {};
+  const isWritten = initContainers[0]?.['name'] === 'init0' && volumes.some((volume) => volume['name'] === 'scratch');
+  const fromFile = isWritten ? [{ name: 'FROM_FILE', valueFrom: { fileKeyRef: { volumeName: 'scratch', path: 'vars', key: 'KEY' } } }] : [];
+  return containers.map((container) => ({ ...container, ...lifecycle, env: [...(container['env'] as Json[]), ...fromFile] }));
 }
 
 /** Gives some pods resources, and a uid that stays while only those change. By content, not by chance. */
@@ -160,7 +177,7 @@ function plainPod(random: Random, name: string): Json & { metadata: Json; spec: 
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default', labels: { app: name } },
-    spec: { restartPolicy, terminationGracePeriodSeconds: grace, ...(hostNetwork ? { hostNetwork } : hasOwnUsers(name) ? { hostUsers: false } : {}), ...(initContainers.length > 0 ? { initContainers } : {}), containers, ...(volumes.length > 0 ? { volumes } : {}) },
+    spec: { restartPolicy, terminationGracePeriodSeconds: grace, ...(hostNetwork ? { hostNetwork } : runsAs(name)), ...(initContainers.length > 0 ? { initContainers } : {}), containers: withExtras(name, { initContainers, containers, volumes }), ...(volumes.length > 0 ? { volumes } : {}) },
   };
 }
 

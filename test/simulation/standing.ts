@@ -6,7 +6,7 @@ import { computePodLimits } from '../../src/kubelet/features/container-manager/q
 import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/restart-policy.ts';
 import type { PodExplanation } from '../../src/kubelet/model/explanation.ts';
 import { podUid } from '../../src/kubelet/model/ids.ts';
-import type { ManifestFolder } from './manifests.ts';
+import { HEAVY_OVERHEAD, type ManifestFolder } from './manifests.ts';
 import type { Referee } from './referee.ts';
 import { paths, type SimulatedNode } from './world.ts';
 
@@ -49,7 +49,8 @@ export class Standing {
     const { groups } = this.#node.cgroups;
     const name = [...groups.keys()].find((candidate) => candidate.endsWith(`/pod${pod.metadata.uid}`));
     if (name === undefined) return withoutGroup(pod);
-    const wanted = computePodLimits(pod, { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] });
+    const overhead = pod.spec.runtimeClassName === 'heavy' ? HEAVY_OVERHEAD : undefined;
+    const wanted = computePodLimits(overhead === undefined ? pod : { ...pod, spec: { ...pod.spec, overhead } }, { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] });
     const has = groups.get(name)?.limits ?? {};
     const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find((limit) => wanted[limit] !== undefined && Math.abs(wanted[limit] - (has[limit] ?? 0)) > (limit === 'cpuShares' ? WEIGHT_LOSS : 0));
     return wrong === undefined ? undefined : `${pod.metadata.name}'s cgroup has ${wrong} ${has[wrong]}, not ${wanted[wrong]}`;

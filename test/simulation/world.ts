@@ -103,6 +103,8 @@ export class SimulatedNode {
       if (container === undefined) return;
       this.model.noteStart(container.script);
       this.files.seed({ [`${container.sandbox.config.logDirectory}/${container.config.logPath}`]: 'a line\n' });
+      const scratch = container.config.mounts.find(({ containerPath }) => containerPath === '/mnt/scratch');
+      if (container.config.name === 'init0' && scratch !== undefined) this.files.seed({ [`${scratch.hostPath}/vars`]: "KEY='value'\n" });
     };
     this.files.seed({ [`${paths.manifests}/.keep`]: '', '/etc/resolv.conf': 'nameserver 10.0.0.2\n', [`${paths.hostData}/file`]: 'x', '/var/log/containers/.keep': '' });
   }
