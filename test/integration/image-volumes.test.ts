@@ -13,6 +13,8 @@ let registry: TestRegistry;
 before(async () => {
   registry = await startRegistry({ credentials: CREDENTIALS, tls: true });
 });
+// Before the agent is stopped, so that it goes also when that fails.
+after(() => registry?.stop());
 const ground = commonGround({
   name: 'image-volumes',
   agent: (containerd) => {
@@ -20,7 +22,6 @@ const ground = commonGround({
     return { config: { serializeImagePulls: false, registryPullQPS: 0, crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } };
   },
 });
-after(() => registry?.stop());
 
 const push = async (name: string): Promise<string> => {
   const files = [{ kind: 'directory', path: 'data' }, { kind: 'file', path: 'data/name', content: `${name}\n` }, { kind: 'file', path: 'tool', content: '#!/bin/sh\necho ran\n', mode: 0o755 }] as const;
