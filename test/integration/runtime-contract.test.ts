@@ -1,17 +1,20 @@
 // The contract that the fake runtime is held to, on the real one: what simulations learn from the fake is true of containerd.
+import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { createCriClient } from '../../src/cri/cri-client.ts';
-import { containerdEventSource } from '../../src/kubelet/adapters/cri/cri-events.ts';
-import { CriImages } from '../../src/kubelet/adapters/cri/cri-images.ts';
-import { CriRuntime } from '../../src/kubelet/adapters/cri/cri-runtime.ts';
+import { containerdEventSource, criEventSource } from '../../src/kubelet/adapters/cri-events.ts';
+import { NamespaceMode } from '../../src/cri/generated/cri-v1.ts';
+import { CriImages } from '../../src/kubelet/adapters/cri-images.ts';
+import { CriRuntime } from '../../src/kubelet/adapters/cri-runtime.ts';
+import type { RuntimeEvent } from '../../src/kubelet/ports/runtime.ts';
 import { runtimeContract } from '../../src/kubelet/ports/testing/runtime-contract.ts';
 import { removeCgroupTree } from '../../src/up/cgroups.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { waitUntil } from '../../src/up/processes.ts';
-import { assertNoPodLeftovers, startContainerd, type TestContainerd } from './support/containerd.ts';
+import { assertNoPodLeftovers, startContainerd, type TestContainerd, testCgroupDriver } from './support/containerd.ts';
 
 let containerd: TestContainerd;
 
@@ -45,6 +48,41 @@ runtimeContract('containerd', async () => {
     run: (work) => work,
     close: async () => client.close(),
   };
+});
+
+const since = (major: number, minor: number): boolean => containerd.facts.majorVersion > major || (containerd.facts.majorVersion === major && containerd.facts.minorVersion >= minor);
+
+test('events of CRI bring the pod with its end since containerd 1.7; before, there are none', async () => {
+  const client = createCriClient({ endpoint: containerd.endpoint, clock: systemClock, requestTimeoutMs: 20_000 });
+  const stop = new AbortController();
+  const seen: RuntimeEvent[] = [];
+  let open = false;
+  const stream = criEventSource(client.runtime).subscribe({ onOpen: () => void (open = true), onEvent: (event) => void seen.push(event) }, stop.signal);
+  try {
+    if (!since(1, 7)) return await assert.rejects(stream, { kind: 'Unimplemented' });
+    assert.ok(await waitUntil(() => open, 10_000));
+    const config = { metadata: { name: 'told', namespace: 'default', uid: 'told', attempt: 0 }, labels: { 'io.kubernetes.pod.uid': 'told' }, linux: { cgroupParent: `${containerd.cgroupRoot}/contract`, securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } };
+    const { podSandboxId } = await client.runtime.runPodSandbox({ config });
+    const { containerId } = await client.runtime.createContainer({ podSandboxId, sandboxConfig: config, config: { metadata: { name: 'main', attempt: 0 }, image: { image: WEB_IMAGE }, command: ['sh', '-c', 'exit 3'], linux: {} } });
+    await client.runtime.startContainer({ containerId });
+    const end = (): RuntimeEvent | undefined => seen.find(({ kind, id }) => kind === 'stopped' && id === containerId);
+    assert.ok(await waitUntil(() => end() !== undefined, 10_000), JSON.stringify(seen.map(({ kind, id }) => [kind, id])));
+    assert.deepEqual([end()?.podUid, end()?.pod?.sandbox.id, end()?.pod?.containers.map(({ id, state, exitCode }) => [id, state, exitCode])], ['told', podSandboxId, [[containerId, 'exited', 3]]]);
+    await client.runtime.stopPodSandbox({ podSandboxId });
+    await client.runtime.removePodSandbox({ podSandboxId });
+  } finally {
+    stop.abort();
+    await stream.catch(() => undefined);
+    client.close();
+  }
+});
+
+test('the cgroup driver is told since containerd 2.0; before, the configuration has to say it', async () => {
+  const client = createCriClient({ endpoint: containerd.endpoint, clock: systemClock, requestTimeoutMs: 20_000 });
+  const driver = new CriRuntime(client.runtime).cgroupDriver();
+  if (since(2, 0)) assert.equal(await driver, testCgroupDriver());
+  else await assert.rejects(driver, { kind: 'Unimplemented' });
+  client.close();
 });
 
 function bound(target: object, name: string | symbol): unknown {
