@@ -49,24 +49,16 @@ for (const driver of drivers) cgroupsContract(`the kernel of this machine, by ${
   return { cgroups, base, addProcess, settle, end };
 });
 
-test('limits arrive in the kernel, and making a pod\'s group takes about a millisecond', async () => {
+test('limits arrive in the kernel', async () => {
   const cgroups = await createLinuxCgroups('cgroupfs');
   const base = freshName();
   try {
     await cgroups.ensure(`${base}/burstable`, { cpuShares: 1024 });
-    const times: number[] = [];
-    for (let index = 0; index < 20; index++) {
-      const startMs = performance.now();
-      await cgroups.ensure(`${base}/burstable/pod${index}`, { cpuShares: 512, cpuPeriodUs: 100_000, cpuQuotaUs: 50_000, memoryBytes: 64 * 2 ** 20, pidsMax: 77 });
-      times.push(performance.now() - startMs);
-    }
+    await cgroups.ensure(`${base}/burstable/pod0`, { cpuShares: 512, cpuPeriodUs: 100_000, cpuQuotaUs: 50_000, memoryBytes: 64 * 2 ** 20, pidsMax: 77 });
     const value = async (controller: string, v1: string, v2: string): Promise<string> => (await readFile(`${await treeFor(controller)}${base}/burstable/pod0/${cgroups.version === 1 ? v1 : v2}`, 'utf8')).trim();
     assert.equal(await value('memory', 'memory.limit_in_bytes', 'memory.max'), String(64 * 2 ** 20));
     assert.equal(await value('pids', 'pids.max', 'pids.max'), '77');
     assert.equal(await value('cpu', 'cpu.shares', 'cpu.weight'), cgroups.version === 1 ? '512' : '20');
-    const median = times.sort((left, right) => left - right)[10] ?? 0;
-    console.log(`# median of ensure: ${median.toFixed(2)} ms`);
-    assert.ok(median < 20, `median ${median} ms`);
   } finally {
     await cgroups.remove(base);
   }
