@@ -17,6 +17,7 @@ const cases: readonly (readonly [Changes, ...string[]])[] = [
   [{ 'spec.terminationGracePeriodSeconds': -1 }, 'spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1'],
   [{ 'spec.imagePullSecrets': [{ name: 'a' }, { name: 'a' }, { name: '' }] }, 'spec.imagePullSecrets[1].name: duplicate name "a"', 'spec.imagePullSecrets[2].name: invalid empty name ""'],
   [{ 'spec.hostAliases': [{ ip: '10.0.0.1' }, { ip: '10.0.0.2' }, { ip: '10.0.0.1' }] }, 'spec.hostAliases[2].ip: duplicate ip "10.0.0.1"'],
+  [{ 'spec.hostAliases': [{ ip: 'FD00::0a' }], 'spec.dnsConfig.nameservers': ['fd00:0:0:0::1', '::1', '10.0.0.1'] }, 'spec.dnsConfig.nameservers[0]: IPv6 address "fd00:0:0:0::1" should be in RFC 5952 canonical format ("fd00::1")', 'spec.hostAliases[0].ip: IPv6 address "FD00::0a" should be in RFC 5952 canonical format ("fd00::a")'],
   [{ [`${c0}.env`]: [{ name: 'A', value: '1' }, { name: 'A', value: '2' }] }, `${c0}.env[1]: hides previous definition of "A", which may be dropped when using apply`],
   [{ [`${c0}.env`]: [{ name: 'A', value: '1' }, { name: 'A', value: '$(A)' }] }, `${c0}.env[1]: hides previous definition of "A", which may be dropped when using apply`],
   [{ [`${c0}.env`]: [{ name: 'A', value: '1' }, { name: 'A', value: '$(A):2' }] }],

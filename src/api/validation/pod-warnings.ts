@@ -65,6 +65,8 @@ export function podWarnings(pod: Pod): PodWarning[] {
   }
   warnOfPorts(warn, pod);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) warn('spec.terminationGracePeriodSeconds', 'must be >= 0; negative values are invalid and will be treated as 1');
+  for (const [index, address] of (spec.dnsConfig?.nameservers ?? []).entries()) warnOfAddress(warn, `spec.dnsConfig.nameservers[${index}]`, address);
+  for (const [index, { ip = '' }] of (spec.hostAliases ?? []).entries()) warnOfAddress(warn, `spec.hostAliases[${index}].ip`, ip);
   return warnings;
 }
 
@@ -124,6 +126,13 @@ function warnOfVolumes(warn: Warn, { volumes = [] }: PodSpec): void {
 
 function warnOfRepeated(warn: Warn, path: string, { key, values }: { key: string; values: readonly string[] }): void {
   for (const [index, value] of values.entries()) if (values.indexOf(value) < index) warn(`${path}[${index}].${key}`, `duplicate ${key} ${goQuote(value)}`);
+}
+
+/** An IPv6 address can be written in many ways, of which one is recommended. */
+function warnOfAddress(warn: Warn, path: string, address: string): void {
+  if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return;
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  if (canonical !== address) warn(path, `IPv6 address ${goQuote(address)} should be in RFC 5952 canonical format (${goQuote(canonical)})`);
 }
 
 /** Bytes have no parts: `100m` of memory is a tenth of a byte. */
