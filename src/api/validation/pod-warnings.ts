@@ -11,13 +11,13 @@ import { checkLabelValue } from './names.ts';
 import { overlappingPaths } from './overlapping-paths.ts';
 
 /** Something that is accepted and yet hardly what was meant. `field` in upstream's notation; the message is the API server's. */
-export interface PodWarning {
+export interface ManifestWarning {
   readonly field: string;
   readonly message: string;
 }
-type Warn = (field: string, message: string) => void;
+export type Warn = (field: string, message: string) => void;
 
-const deprecatedNodeLabels: ReadonlyMap<string, string> = new Map([
+export const deprecatedNodeLabels: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
   ['failure-domain.beta.kubernetes.io/region', 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
@@ -47,8 +47,8 @@ const deadVolumeKinds: readonly (readonly [kind: 'photonPersistentDisk' | 'gitRe
 ];
 
 /** What `kubectl apply` would print as warnings of a valid, defaulted pod (upstream: api/pod warnings.go). */
-export function podWarnings(pod: Pod): PodWarning[] {
-  const warnings: PodWarning[] = [];
+export function podWarnings(pod: Pod): ManifestWarning[] {
+  const warnings: ManifestWarning[] = [];
   const warn: Warn = (field, message) => void warnings.push({ field, message });
   const { spec } = pod;
   warnOfScheduling(warn, spec);
@@ -92,7 +92,7 @@ function warnOfScheduling(warn: Warn, { nodeSelector, affinity, topologySpreadCo
   }
 }
 
-function warnOfTerm(warn: Warn, path: string, { term, checkValues }: { term: NodeSelectorTerm; checkValues: boolean }): void {
+export function warnOfTerm(warn: Warn, path: string, { term, checkValues }: { term: NodeSelectorTerm; checkValues: boolean }): void {
   for (const [index, { key, values }] of (term.matchExpressions ?? []).entries()) {
     const message = deprecatedNodeLabels.get(key);
     if (message !== undefined) warn(`${path}.matchExpressions[${index}].key`, `${key} is ${message}`);
@@ -136,7 +136,7 @@ function warnOfAddress(warn: Warn, path: string, address: string): void {
 }
 
 /** Bytes have no parts: `100m` of memory is a tenth of a byte. */
-function warnOfFractions(warn: Warn, path: string, resources: ResourceList | undefined): void {
+export function warnOfFractions(warn: Warn, path: string, resources: ResourceList | undefined): void {
   for (const name of ['memory', 'ephemeral-storage', 'storage']) {
     const amount = resources?.[name];
     if (amount !== undefined && parseQuantity(amount).nanos % 1_000_000_000n !== 0n) warn(`${path}[${name}]`, `fractional byte value ${goQuote(canonicalQuantity(amount))} is invalid, must be an integer`);

@@ -2,6 +2,7 @@ import { overheadWithoutClass } from '../../../api/apply-runtime-class.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace, validateObject, type KindedObject } from '../../../api/manifest/manifest-kinds.ts';
+import { objectWarnings } from '../../../api/validation/object-warnings.ts';
 import { podWarnings } from '../../../api/validation/pod-warnings.ts';
 import { originName, selectForbiddenReference, toStaticPod, type ManifestOrigin } from './static-pod.ts';
 
@@ -66,7 +67,9 @@ export function readManifest(text: string, origin: ManifestOrigin, rules: Manife
     const { namespace, name } = entry.object.metadata;
     const named = `${entry.kind} ${namespace === '' ? '' : `${namespace}/`}${name}: `;
     for (const { field, message } of problems) errors.push({ file, ...loaded.locate(found.object, field), path: field, message: named + message });
-    if (problems.length === 0) objects.push(entry);
+    if (problems.length > 0) continue;
+    objects.push(entry);
+    for (const { field, message } of objectWarnings(entry)) warnings.push({ file, ...loaded.locate(found.object, field), path: field, message: named + message, severity: 'warning' });
   }
   return { pods, objects, errors, warnings };
 }

@@ -1,0 +1,54 @@
+import type { PersistentVolume } from '../core/persistent-volume.ts';
+import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
+import type { Service } from '../core/service.ts';
+import type { KindedObject } from '../manifest/manifest-kinds.ts';
+import type { RuntimeClass } from '../node/runtime-class.ts';
+import { deprecatedNodeLabels, warnOfFractions, warnOfTerm } from './pod-warnings.ts';
+import type { ManifestWarning, Warn } from './pod-warnings.ts';
+
+const STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
+const useStorageClassName = 'deprecated since v1.8; use "storageClassName" attribute instead';
+
+/** What `kubectl apply` would print as warnings of a valid object that is no pod (upstream: pkg/api/persistentvolume, persistentvolumeclaim, service and node). */
+export function objectWarnings({ kind, object }: KindedObject): ManifestWarning[] {
+  const warnings: ManifestWarning[] = [];
+  const warn: Warn = (field, message) => void warnings.push({ field, message });
+  if (kind === 'PersistentVolume') warnOfVolume(warn, object);
+  else if (kind === 'PersistentVolumeClaim') warnOfClaim(warn, object);
+  else if (kind === 'Service') warnOfService(warn, object);
+  else if (kind === 'RuntimeClass') warnOfRuntimeClass(warn, object);
+  return warnings;
+}
+
+function warnOfVolume(warn: Warn, { metadata, spec }: PersistentVolume): void {
+  const { annotations = {} } = metadata;
+  if (Object.hasOwn(annotations, STORAGE_CLASS)) warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
+  const options = 'volume.beta.kubernetes.io/mount-options';
+  if (Object.hasOwn(annotations, options)) warn(`metadata.annotations[${options}]`, 'deprecated since v1.31; use "mountOptions" attribute instead');
+  if (spec.persistentVolumeReclaimPolicy === 'Recycle') warn('spec.persistentVolumeReclaimPolicy', 'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.');
+  for (const [index, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) warnOfTerm(warn, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`, { term, checkValues: false });
+}
+
+function warnOfClaim(warn: Warn, { metadata, spec }: PersistentVolumeClaim): void {
+  if (Object.hasOwn(metadata.annotations ?? {}, STORAGE_CLASS)) warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
+  warnOfFractions(warn, 'spec.resources.requests', spec.resources?.requests);
+  warnOfFractions(warn, 'spec.resources.limits', spec.resources?.limits);
+}
+
+function warnOfService(warn: Warn, { spec }: Service): void {
+  const { type, clusterIP, externalIPs = [], externalName, loadBalancerIP, sessionAffinity } = spec ?? {};
+  const isHeadless = clusterIP === 'None';
+  if (isHeadless && loadBalancerIP) warn('spec.loadBalancerIP', 'spec.loadBalancerIP is ignored for headless services');
+  if (isHeadless && externalIPs.length > 0) warn('spec.externalIPs', 'spec.externalIPs is ignored for headless services');
+  if (isHeadless && sessionAffinity !== undefined && sessionAffinity !== 'None') warn('spec.sessionAffinity', 'spec.SessionAffinity is ignored for headless services');
+  if (!isHeadless && type !== 'ExternalName' && externalIPs.length > 0) warn('spec.externalIPs', 'spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+  if (type === 'ExternalName' && externalIPs.length > 0) warn('spec.externalIPs', 'spec.externalIPs is ignored when spec.type is "ExternalName"');
+  if (type !== 'ExternalName' && externalName) warn('spec.externalName', 'spec.externalName is ignored when spec.type is not "ExternalName"');
+}
+
+function warnOfRuntimeClass(warn: Warn, { scheduling }: RuntimeClass): void {
+  for (const label of Object.keys(scheduling?.nodeSelector ?? {})) {
+    const message = deprecatedNodeLabels.get(label);
+    if (message !== undefined) warn('scheduling.nodeSelector', message);
+  }
+}
