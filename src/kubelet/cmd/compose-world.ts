@@ -10,7 +10,7 @@ import { CriImages } from '../adapters/cri/cri-images.ts';
 import { CriRuntime } from '../adapters/cri/cri-runtime.ts';
 import { createCsiDrivers } from '../adapters/csi/csi-drivers.ts';
 import { createPluginDial } from '../adapters/csi/csi-plugin-dial.ts';
-import { createLinuxCgroups } from '../adapters/cgroups/linux-cgroups.ts';
+import { createLinuxCgroups } from '../adapters/cgroups/create-cgroups.ts';
 import { hugePageSizesBytes } from '../adapters/cgroups/linux-cgroups-fs.ts';
 import { GuardedFiles } from '../adapters/files/linux-files-guarded.ts';
 import { diskUsage } from '../adapters/files/linux-disk-usage.ts';

@@ -1,14 +1,9 @@
 import nodePath from 'node:path/posix';
-import { systemClock } from '../../../base/clock.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
-import { detectSwapControl, kernelCgroupFs, detectCgroupLayout, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
+import { kernelCgroupFs, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
 import { valuesFromV1, valuesFromV2, v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
 import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgroup-names.ts';
-import { readMountInfo } from '../files/linux-mountinfo.ts';
-import { SystemdCgroups } from './systemd-cgroups.ts';
-import { dialSystemd } from './systemd-dial.ts';
-import { BusSystemdManager } from './systemd-manager.ts';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
@@ -24,16 +19,6 @@ export interface LinuxCgroupsOptions {
 
 /** Controllers a pod's children get on v2. */
 const DELEGATED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
-
-/** The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted, or no systemd runs that the driver needs. */
-export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups> {
-  const layout = detectCgroupLayout(await readMountInfo());
-  const files = new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });
-  if (driver === 'cgroupfs') return files;
-  // The rule of sd_booted(3).
-  if (!(await kernelCgroupFs.exists('/run/systemd/system'))) throw new KubeletError('Unavailable', 'systemd not running on this host, cannot use systemd cgroups manager', { op: 'use cgroup driver systemd' });
-  return new SystemdCgroups(files, new BusSystemdManager(dialSystemd, systemClock));
-}
 
 /**
  * cgroup v1 (each controller its own tree; a controller that is not mounted is left out) and v2 (one tree; controllers are handed down by

@@ -10,7 +10,7 @@ import type { Mounts } from '../../../ports/mounts.ts';
 import type { NodeEventRecorder } from '../../../ports/recorder.ts';
 
 /** What a pod may use of memory as a whole; undefined when nothing bounds it. Same rule as for the limit of its cgroup. */
-export function podMemoryLimitBytes(pod: Pod): number | undefined {
+function podMemoryLimitBytes(pod: Pod): number | undefined {
   if (podQos(pod) === 'BestEffort') return undefined;
   const limited = (list: Readonly<Record<string, string>> | undefined): boolean => quantityValue(list?.['memory'] ?? '0') > 0;
   const everyone = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every((container) => limited(container.resources?.limits));
