@@ -70,7 +70,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   systemCgroups: notYet('processes of the system are not moved'),
   cgroupRoot: honoured(),
   cgroupsPerQOS: honoured(),
-  cgroupDriver: honoured('unless the runtime says which one it uses (containerd 2); with systemd the slices are made over D-Bus'),
+  cgroupDriver: honoured('unless the runtime says which one it uses (containerd 2); with systemd the slices are made over D-Bus, tried on cgroup v2; of cgroup v1 only the values are tested'),
   cpuManagerPolicy: notYet(managers),
   singleProcessOOMKill: honoured('by memory.oom.group, which only cgroup v2 has'),
   cpuManagerPolicyOptions: notYet(managers),
