@@ -85,6 +85,17 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
+  it('is told as over only when nothing of the pod runs any more, and known to be at once', async () => {
+    const { updater, world, contain, statuses, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
+    world.runtime = contain('running');
+    updater.refresh(uid);
+    await clock.advance(30_000);
+    const told = () => [statuses.get(uid)?.phase, statuses.get(uid)?.reason];
+    assert.deepEqual([updater.refresh(uid)?.reason, told()], ['DeadlineExceeded', ['Running', undefined]]);
+    world.runtime = contain('exited');
+    assert.deepEqual([updater.refresh(uid)?.reason, told()], ['DeadlineExceeded', ['Failed', 'DeadlineExceeded']]);
+  });
+
   it('says of a pod that was turned away nothing but why', () => {
     const { updater, world, clock } = harness();
     world.verdict = { kind: 'rejected', reason: 'NodeAffinity', message: 'Pod was rejected: no' };

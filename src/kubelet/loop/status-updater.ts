@@ -44,7 +44,8 @@ export class StatusUpdater {
   }
 
   /**
-   * Computes and stores the pod's status; undefined for a pod that nobody knows. Until the runtime has told what runs of the pod, the status
+   * Computes the pod's status, stores what is told of it, and returns what it is: it is told as over only when nothing of it runs any more;
+   * undefined for a pod that nobody knows. Until the runtime has told what runs of the pod, the status
    * of the agent's earlier run stands: an empty picture would show healthy containers as lost.
    */
   refresh(uid: PodUid): PodStatus | undefined {
@@ -52,8 +53,12 @@ export class StatusUpdater {
     if (pod === undefined) return undefined;
     if (!this.#parts.isRead(uid)) return this.#parts.statuses.get(uid);
     const status = this.compute(pod);
-    this.#parts.statuses.set(pod, status, takenInAtMs(pod, this.#runtimeStatus(pod)));
-    return this.#parts.statuses.get(uid);
+    const runtime = this.#runtimeStatus(pod);
+    const { statuses } = this.#parts;
+    // What admission says of a pod must be on record before it is withdrawn, which is when the pod begins to be stopped.
+    const shown = this.#parts.verdict(uid) === undefined ? untilStopped(status, statuses.get(uid), runtime) : status;
+    statuses.set(pod, shown, takenInAtMs(pod, runtime));
+    return shown === status ? statuses.get(uid) : { ...statuses.get(uid), ...status };
   }
 
   /** While somebody starts and stops what the pod consists of, its end is not told: what has been stopped may be about to start again. */
@@ -111,6 +116,18 @@ export class StatusUpdater {
   #runtimeStatus(pod: Pod): PodRuntimeStatus {
     return this.#parts.runtimeStatus({ uid: podUid(pod.metadata.uid), name: pod.metadata.name, namespace: pod.metadata.namespace });
   }
+}
+
+/**
+ * Whoever waits for the end of a pod takes what it held for free, and so must not hear of it while a container runs (upstream:
+ * status_manager.go mergePodStatus).
+ */
+function untilStopped(status: PodStatus, told: PodStatus | undefined, { containers }: PodRuntimeStatus): PodStatus {
+  const isOver = (phase: PodStatus['phase']): boolean => phase === 'Failed' || phase === 'Succeeded';
+  if (!isOver(status.phase) || isOver(told?.phase) || !containers.some(({ state }) => state === 'running')) return status;
+  const { reason: _reason, message: _message, ...rest } = status;
+  const { phase = 'Pending', reason, message } = told ?? {};
+  return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
 /**
