@@ -40,6 +40,8 @@ function harness() {
     cgroupError: undefined as Error | undefined,
     folderError: undefined as Error | undefined,
     isResizing: false,
+    isUnderWay: (_pod: Pod): boolean => false,
+    onSync: (): void => undefined,
     granted: undefined as Pod | undefined,
     resizes: [] as string[],
     standing: { kind: 'admitted' } as Standing,
@@ -50,10 +52,11 @@ function harness() {
       syncPod: async ({ placement }) => {
         if ((world.cgroupError ?? world.folderError) !== undefined) await placement;
         calls.push('sync');
+        world.onSync();
         return { status: world.cached, ...world.outcome } as SyncOutcome;
       },
       killPod: async ({ graceMs }) => (calls.push(`kill ${graceMs}`), { ...world.kill, status: world.cached }),
-      isResizeUnderWay: () => world.isResizing,
+      isResizeUnderWay: (pod) => world.isResizing || world.isUnderWay(pod),
     },
     allocation: {
       apply: (pod) => world.granted ?? pod,
@@ -124,6 +127,15 @@ describe('a pass over a pod', () => {
     world.outcome = { ...world.outcome, failures: [{ scope: 'resize', reason: 'Error', message: 'too small' }] };
     await sync();
     assert.deepEqual(world.resizes, ['granted under way', 'granted done', 'too small']);
+  });
+
+  it('does not call a grant done that came while it was busy with an earlier one', async () => {
+    const { sync, world } = harness();
+    world.granted = buildPod({ 'metadata.labels': { size: 'first' } });
+    world.onSync = () => void (world.granted = buildPod({ 'metadata.labels': { size: 'second' } }));
+    world.isUnderWay = (pod) => pod.metadata.labels?.['size'] === 'second';
+    await sync();
+    assert.deepEqual(world.resizes, ['second under way']);
   });
 
   it('reads the pod anew before it acts when nobody knows what came of an earlier call, and acts on nothing when it cannot', async () => {

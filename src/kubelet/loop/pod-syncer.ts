@@ -109,7 +109,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     const request = { pod, status: cache.getOrEmpty(nameOf(pod)), placement: lazily(() => this.#place(pod)), volumes: () => volumes.ensure(pod, signal), signal };
     const outcome = await status.whileActing(uid, () => runtime.syncPod(request));
-    this.#noteResize(pod, outcome);
+    this.#noteResize(wanted, outcome);
     explain.setOutcome(uid, this.#blockersOf(outcome));
     this.#followObjects(pod, signal);
     // The pass may have outlived the pod's deadline, of which no event tells.
@@ -135,9 +135,13 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** Upstream tells of progress at the beginning of the next pass; here the pass that did it tells. */
-  #noteResize(pod: Pod, outcome: SyncOutcome): void {
+  /**
+   * Upstream tells of progress at the beginning of the next pass; here the pass that did it tells. It is measured by what is granted by now:
+   * a grant that came during the pass is not done because an earlier one is.
+   */
+  #noteResize(wanted: Pod, outcome: SyncOutcome): void {
     const { allocation, runtime } = this.#parts;
+    const pod = allocation.apply(wanted);
     const failure = outcome.failures.find(({ scope }) => scope === 'resize');
     if (failure !== undefined) allocation.noteError(pod, failure.message);
     else if (!outcome.aborted) allocation.noteProgress(pod, runtime.isResizeUnderWay(pod, outcome.status));
