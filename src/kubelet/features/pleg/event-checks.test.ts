@@ -81,3 +81,34 @@ test('an answer from before an exit that an event told does not stand for the ru
   await clock.advance(200);
   assert.equal(looks(), 1);
 });
+
+test('an OOM kill told while the answer on an exit is on its way makes that answer be asked for again', async () => {
+  const clock = new FakeClock();
+  const cache = new RuntimeCache(clock);
+  cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
+  const ended = { ...MAIN, state: 'exited' as const, startedAtMs: 2, finishedAtMs: 3, exitCode: 137 };
+  const oomSeen = new Set<string>();
+  const reasons: string[] = [];
+  const look: Inspector['look'] = async () => {
+    const reason = reasons.length === 0 ? 'Error' : 'OOMKilled';
+    reasons.push(reason);
+    oomSeen.add(MAIN.id);
+    checks.expect(POD.uid, MAIN.id, 'changed');
+    cache.commitContainer(MAIN.id, cache.beginObservation(), { ...ended, reason });
+  };
+  const checks = new EventChecks({ clock, cache, inspector: { look } as Inspector, oomSeen });
+  cache.commitExit(MAIN.id, { exitCode: 137, finishedAtMs: 3 });
+  checks.confirm(POD.uid, MAIN.id);
+  await clock.advance(10_000);
+  assert.deepEqual([reasons, cache.container(MAIN.id)?.reason, checks.size], [['Error', 'OOMKilled'], 'OOMKilled', 0]);
+});
+
+test('an OOM kill of which the runtime never says anything is not asked for for ever', async () => {
+  const { clock, cache } = setUp();
+  cache.noteContainer(POD, { ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 137, reason: 'Error' });
+  let looks = 0;
+  const checks = new EventChecks({ clock, cache, inspector: { look: async () => void (looks += 1) } as unknown as Inspector, oomSeen: new Set([MAIN.id]) });
+  checks.expect(POD.uid, MAIN.id, 'changed');
+  await clock.advance(60_000);
+  assert.deepEqual([looks > 5 && looks < 20, checks.size], [true, 0]);
+});

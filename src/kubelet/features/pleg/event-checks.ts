@@ -34,6 +34,8 @@ export interface EventChecksOptions {
   clock: Clock;
   cache: RuntimeCache;
   inspector: Inspector;
+  /** Containers of which an OOM kill was told. The event may come before the runtime's own answers know it, and after they show the exit. */
+  oomSeen?: ReadonlySet<string>;
 }
 
 /** Sees to it that what events announce reaches the cache, with as few calls as can be. One check per id. */
@@ -76,7 +78,7 @@ export class EventChecks {
    * until it has come, whatever else is looked for meanwhile. Nothing is asked when the runtime has said it already.
    */
   confirm(uid: PodUid, id: string): void {
-    if (this.#isFulfilled(id, 'confirmed')) return;
+    if (this.#isDone(id, 'confirmed')) return;
     this.#checks.get(id)?.timer?.cancel();
     const check: Check = { uid, promised: 'confirmed', looks: 0, timer: undefined };
     this.#checks.set(id, check);
@@ -92,11 +94,11 @@ export class EventChecks {
     check.timer = undefined;
     const { cache, inspector } = this.#options;
     const promised = check.promised;
-    if (promised === 'changed' || !this.#isFulfilled(id, promised)) await inspector.look(check.uid, id);
+    if (promised === 'changed' || !this.#isDone(id, promised)) await inspector.look(check.uid, id);
     if (this.#checks.get(id) !== check) return;
-    const fulfilled = check.promised === 'changed' || this.#isFulfilled(id, check.promised);
+    const done = this.#isDone(id, check.promised);
     const delayMs = LOOK_AGAIN_MS[check.looks++];
-    if (fulfilled || cache.ownerOf(id) === undefined || delayMs === undefined) this.#checks.delete(id);
+    if (done || cache.ownerOf(id) === undefined || delayMs === undefined) this.#checks.delete(id);
     else this.#lookAfter(id, check, delayMs);
   }
 
@@ -106,6 +108,14 @@ export class EventChecks {
 
   #isLikelyOwnWork(id: string, kind: RuntimeEvent['kind']): boolean {
     return kind === 'deleted' || (kind === 'stopped' && this.#options.cache.sandbox(id) !== undefined);
+  }
+
+  /** Also of an OOM kill, once its container is over: an answer that shows another reason was given too early. */
+  #isDone(id: string, promised: Promised): boolean {
+    const { cache, oomSeen } = this.#options;
+    const container = cache.container(id);
+    const lacksReason = oomSeen?.has(id) === true && container?.state === 'exited' && container.reason !== 'OOMKilled';
+    return !lacksReason && this.#isFulfilled(id, promised);
   }
 
   #isFulfilled(id: string, kind: Promised): boolean {
@@ -122,7 +132,8 @@ export class EventChecks {
       case 'confirmed':
         return container === undefined || cache.isConfirmed(id);
       case 'changed':
-        return false;
+        // What runs on is asked again when it ends.
+        return true;
     }
   }
 }

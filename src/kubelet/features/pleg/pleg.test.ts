@@ -184,6 +184,18 @@ test('after an OOM kill the runtime is asked for the reason', async () => {
   await world.pleg.stop();
 });
 
+test('an OOM kill that was told before the runtime\'s answers know it is asked for until they do, though they show the exit', async () => {
+  for (const oomLagMs of [100, 600]) {
+    const world = await setUp({ sources: ['containerd'], oomLagMs, before: async (early) => void (await early.pod()) });
+    world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { oomKilled: true });
+    await world.clock.advance(50);
+    assert.equal(world.cache.get(UID)?.containers[0]?.reason, 'Error');
+    await world.clock.advance(3000);
+    assert.deepEqual([world.cache.get(UID)?.containers[0]?.reason, world.told], ['OOMKilled', ['ContainerDied', 'ContainerChanged']]);
+    await world.pleg.stop();
+  }
+});
+
 test('the agent\'s own results are in the cache at once, told as its own, and not read again', async () => {
   const world = await setUp();
   const { runtime, cache, run, clock } = world;

@@ -87,7 +87,7 @@ export class Pleg {
     this.#options = options;
     this.#lastWords = new LastWords({ clock, log, read: terminationMessage });
     this.#inspector = new Inspector({ clock, runtime, cache, onFailure: (uid, error) => this.#onInspectionFailure(uid, error) });
-    this.#checks = new EventChecks({ clock, cache, inspector: this.#inspector });
+    this.#checks = new EventChecks({ clock, cache, inspector: this.#inspector, oomSeen: this.#oomSeen });
     this.#stream = new EventStream({ clock, random, log, sources, onEvent: (event) => this.#onRuntimeEvent(event), onState: () => this.#loop.wake() });
     this.#loop = createLoop({
       name: 'pleg',

@@ -45,6 +45,7 @@ test('an exit record learns that the exit was an OOM kill', () => {
   const learned = mergeContainer(exited, { ...exited, reason: 'OOMKilled' }, true);
   assert.deepEqual([learned.reason, learned.exitCode, learned.finishedAtMs], ['OOMKilled', 3, 9]);
   assert.equal(mergeContainer(learned, exited, true).reason, 'OOMKilled');
+  assert.equal(mergeContainer({ ...exited, message: 'last words' }, { ...exited, reason: 'OOMKilled' }, true).message, 'last words');
 });
 
 test('an exit record learns its message once, which no event carries', () => {

@@ -22,7 +22,7 @@ const PROGRESS: Readonly<Record<ContainerState, number>> = { created: 0, running
 export function mergeContainer(known: ContainerRuntimeStatus, seen: ContainerRuntimeStatus, seenIsNewer: boolean): ContainerRuntimeStatus {
   if (known.state === 'exited' && known.finishedAtMs > 0) {
     if (seen.state !== 'exited' || seen.finishedAtMs !== known.finishedAtMs) return known;
-    if (seen.reason === 'OOMKilled' && known.reason !== 'OOMKilled') return { ...known, reason: seen.reason, message: seen.message };
+    if (seen.reason === 'OOMKilled' && known.reason !== 'OOMKilled') return { ...known, reason: seen.reason, message: seen.message === '' ? known.message : seen.message };
     return known.message === '' && seen.message !== '' ? { ...known, message: seen.message } : known;
   }
   const step = PROGRESS[seen.state] - PROGRESS[known.state];

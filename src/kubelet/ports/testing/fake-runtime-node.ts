@@ -21,6 +21,8 @@ export interface FakeRuntimeOptions {
   abandonedTakesEffect?: number;
   /** Between an exit's event and the moment the runtime's own answers show it, as on containerd 1.6; 0 unless given. */
   exitLagMs?: number;
+  /** Between the events of an OOM kill and the moment the runtime's own answers give it as the reason of the exit; none unless given. */
+  oomLagMs?: number;
   /** Images present at the start. CreateContainer fails for others; pulls succeed for any name. */
   images?: readonly string[];
   /** Lists with more items fail as a list above gRPC's message limit does. */
@@ -292,6 +294,13 @@ export class FakeNode {
     container.exitCode = end.exitCode;
     container.reason = end.reason ?? (end.exitCode === 0 ? 'Completed' : 'Error');
     container.message = end.message ?? '';
+    if (end.reason === 'OOMKilled' && this.options.oomLagMs !== undefined) {
+      container.reason = 'Error';
+      this.clock.setTimer(this.options.oomLagMs, () => {
+        container.reason = 'OOMKilled';
+        this.#changed(container);
+      });
+    }
     this.#process(container, 'exited', end.by);
     const show = (): void => {
       container.state = 'exited';
