@@ -59,8 +59,9 @@ class Node extends SimulatedNode {
     return (this.kubelet?.records.statuses.get('uid-1' as never)?.conditions ?? []).filter(({ type }) => type.startsWith('PodResize')).map(({ type, reason = '' }) => `${type} ${reason}`.trim());
   }
 
+  /** A call that hangs is given up after two minutes; what comes of that is waited for, too. */
   async until(what: string, done: () => boolean): Promise<void> {
-    for (let second = 0; second < 120 && !done(); second++) await this.clock.advance(1000);
+    for (let second = 0; second < 150 && !done(); second++) await this.clock.advance(1000);
     assert.ok(done(), `${what}: ${JSON.stringify([this.sizes(), this.podLimits(), this.conditions()])}`);
   }
 }
