@@ -1,26 +1,19 @@
 import { isRestartableInit } from '../../../api/pod.ts';
-import { terminatedReasons } from '../../../api/reasons.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { ContainerStateTerminated, ContainerStatus } from '../../../api/core/pod-status.ts';
-
-/** Nobody knows how it ended; the code is 128 + SIGKILL. */
-const ENDED_UNSEEN: ContainerStateTerminated = { exitCode: 137, reason: terminatedReasons.containerStatusUnknown, message: 'The container could not be located when the pod was terminated' };
+import type { ContainerStatus } from '../../../api/core/pod-status.ts';
+import { endedUnseen, hasBegun } from './ended-unseen.ts';
 
 /**
  * The containers of a pod that is over, none of them waiting any more (upstream: status_manager.go TerminatePod). What had no chance to begin,
  * because the init containers before it were not done, stays as it was; the first init container always had one.
  */
 export function closeStatuses(pod: Pod, { init, regular }: { init: readonly ContainerStatus[]; regular: readonly ContainerStatus[] }): { init: ContainerStatus[]; regular: ContainerStatus[] } {
-  const close = (status: ContainerStatus): ContainerStatus => (status.state?.terminated === undefined ? { ...status, state: { terminated: ENDED_UNSEEN } } : status);
+  const close = (status: ContainerStatus): ContainerStatus => (status.state?.terminated === undefined ? { ...status, state: { terminated: endedUnseen() } } : status);
   const begun = Math.max(1, init.findLastIndex(hasBegun) + 1);
   return {
     init: init.map((status, index) => (index < begun ? close(status) : status)),
     regular: isInitialized(pod, init, regular) ? regular.map(close) : [...regular],
   };
-}
-
-function hasBegun({ state, lastState }: ContainerStatus): boolean {
-  return state?.waiting === undefined || lastState?.terminated !== undefined;
 }
 
 function isInitialized(pod: Pod, init: readonly ContainerStatus[], regular: readonly ContainerStatus[]): boolean {

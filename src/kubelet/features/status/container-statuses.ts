@@ -5,6 +5,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerState, ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from '../../../api/core/pod-status.ts';
 import { podUid } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { endedUnseen, UNKNOWN_EXIT_CODE } from './ended-unseen.ts';
 import type { ActuatedRecords, RestartRules, StartFailures } from './interfaces.ts';
 import { containerStatusResources } from './resources-status.ts';
 
@@ -22,9 +23,6 @@ export interface ContainerStatusFacts {
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   stopSignals?: boolean;
 }
-
-/** Exit code of a container that ended unseen (upstream's convention: 128 + SIGKILL). */
-const UNKNOWN_EXIT_CODE = 137;
 
 /**
  * The API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses).
@@ -80,13 +78,7 @@ function missing(facts: ContainerStatusFacts, container: AnyContainer, previous:
   return {
     ...waiting,
     restartCount: waiting.restartCount + (isDeleted(facts.pod) ? 0 : 1),
-    lastState: {
-      terminated: {
-        exitCode: UNKNOWN_EXIT_CODE,
-        reason: terminatedReasons.containerStatusUnknown,
-        message: 'The container could not be located when the pod was deleted.  The container used to be Running',
-      },
-    },
+    lastState: { terminated: endedUnseen('The container could not be located when the pod was deleted.  The container used to be Running') },
   };
 }
 
@@ -146,13 +138,7 @@ function stateOf(record: ContainerRuntimeStatus, id: string, previous: Container
       return { waiting: {} };
     case 'unknown':
       if (previous?.state?.running === undefined) return { waiting: {} };
-      return {
-        terminated: {
-          exitCode: UNKNOWN_EXIT_CODE,
-          reason: terminatedReasons.containerStatusUnknown,
-          message: 'The container could not be located when the pod was terminated',
-        },
-      };
+      return { terminated: endedUnseen() };
   }
 }
 

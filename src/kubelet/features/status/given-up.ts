@@ -1,16 +1,13 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerStatus } from '../../../api/core/pod-status.ts';
 import { isRestartableInit } from '../../../api/pod.ts';
-import { terminatedReasons } from '../../../api/reasons.ts';
+import { endedUnseen, hasBegun } from './ended-unseen.ts';
 
 export interface StatusLists {
   init: readonly ContainerStatus[];
   regular: readonly ContainerStatus[];
   ephemeral: readonly ContainerStatus[];
 }
-
-/** Upstream's convention for a container whose end nobody saw: 128 + SIGKILL. */
-const UNKNOWN_EXIT_CODE = 137;
 
 /**
  * Of a pod that is not started again nothing is about to start: what waits has ended, unseen if nobody knows of a run. Only what its turn never
@@ -25,7 +22,7 @@ export function endWaiting(pod: Pod, lists: StatusLists): StatusLists {
     isReached = isPassed(pod, final);
     return final;
   });
-  const isInitialized = isReached || lists.regular.some(hasRun);
+  const isInitialized = isReached || lists.regular.some(hasBegun);
   return { init, regular: isInitialized ? lists.regular.map(ended) : lists.regular, ephemeral: lists.ephemeral.map(ended) };
 }
 
@@ -35,14 +32,8 @@ function isPassed(pod: Pod, status: ContainerStatus): boolean {
   return isSidecar || status.state?.terminated?.exitCode === 0;
 }
 
-function hasRun({ state, lastState }: ContainerStatus): boolean {
-  return state?.waiting === undefined || lastState?.terminated !== undefined;
-}
-
 /** One that waits ends as it ended last, or unseen if nobody knows whether it ever ran. */
 function ended(status: ContainerStatus): ContainerStatus {
   if (status.state?.waiting === undefined) return status;
-  const message = 'The container could not be located when the pod was terminated';
-  const last = status.lastState?.terminated;
-  return { ...status, state: { terminated: last ?? { exitCode: UNKNOWN_EXIT_CODE, reason: terminatedReasons.containerStatusUnknown, message } }, lastState: {} };
+  return { ...status, state: { terminated: status.lastState?.terminated ?? endedUnseen() }, lastState: {} };
 }

@@ -18,6 +18,7 @@ function sourceOf(spec: VolumeSpec): FCVolumeSource | undefined {
 /** Disks of a Fibre Channel network, by WWN and LUN or by WWID (upstream: fc_util.go): what multipath made of them, if it did. */
 export class FibreChannelDisks implements DiskSource {
   readonly name = 'kubernetes.io/fc';
+  readonly sourceOf = sourceOf;
   readonly #files: HostFiles;
   readonly #processes: Processes;
   readonly #bus: ScsiBus;
@@ -26,14 +27,6 @@ export class FibreChannelDisks implements DiskSource {
     this.#files = parts.files;
     this.#processes = parts.processes;
     this.#bus = new ScsiBus(parts.files);
-  }
-
-  supports(spec: VolumeSpec): boolean {
-    return sourceOf(spec) !== undefined;
-  }
-
-  fsTypeOf(spec: VolumeSpec): string {
-    return sourceOf(spec)?.fsType ?? '';
   }
 
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {

@@ -60,6 +60,7 @@ function targetOf(spec: VolumeSpec): Target {
  */
 export class IscsiDisks implements DiskSource {
   readonly name = 'kubernetes.io/iscsi';
+  readonly sourceOf = sourceOf;
   readonly #parts: IscsiParts;
   readonly #bus: ScsiBus;
   /** Login and logout of one target follow each other. */
@@ -68,14 +69,6 @@ export class IscsiDisks implements DiskSource {
   constructor(parts: IscsiParts) {
     this.#parts = parts;
     this.#bus = new ScsiBus(parts.files);
-  }
-
-  supports(spec: VolumeSpec): boolean {
-    return sourceOf(spec) !== undefined;
-  }
-
-  fsTypeOf(spec: VolumeSpec): string {
-    return sourceOf(spec)?.fsType ?? '';
   }
 
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {

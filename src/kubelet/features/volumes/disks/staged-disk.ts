@@ -14,9 +14,8 @@ const NOTE_LIMIT_BYTES = 64 * 1024;
 export interface DiskSource {
   /** `kubernetes.io/iscsi`. */
   readonly name: string;
-  supports(spec: VolumeSpec): boolean;
-  /** '' for the usual one. */
-  fsTypeOf(spec: VolumeSpec): string;
+  /** What the volume, inline or claimed, says of a disk of this kind; undefined when it is of another. No fsType, or '', is the usual one. */
+  sourceOf(spec: VolumeSpec): { fsType?: string } | undefined;
   /** `id` tells the disk from all others, `folder` is its place below the plugin's (as upstream names it), `context` is all that `detach` needs. Never a secret. */
   describe(spec: VolumeSpec): { id: string; folder: string; context: Readonly<Record<string, string>> };
   /** Makes the disk appear and resolves to its device. Repeatable. */
@@ -52,7 +51,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
   }
 
   supports(spec: VolumeSpec): boolean {
-    return this.#source.supports(spec);
+    return this.#source.sourceOf(spec) !== undefined;
   }
 
   plan(spec: VolumeSpec): StagedVolume {
@@ -73,7 +72,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     await this.#note(`${at}.json`, staged);
     if (spec.mode === 'Filesystem' && !(await isMounted(mounts, at))) {
       await files.makeDirectory(at, FOLDER_MODE);
-      await disks.mount(device, at, { fsType: this.#source.fsTypeOf(spec) || DEFAULT_FS_TYPE, options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions] });
+      await disks.mount(device, at, { fsType: this.#source.sourceOf(spec)?.fsType || DEFAULT_FS_TYPE, options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions] });
     }
     return staged;
   }
