@@ -27,13 +27,7 @@ async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> 
   const referee = new Referee(node, manifests);
   const standing = new Standing(node, manifests, referee);
   node.onAgent = (agent, kubelet) => referee.watch(agent, kubelet);
-  let left = step;
-  node.gate = (_port, method) => {
-    if (!WRITES.test(method) || --left > 0) return undefined;
-    node.gate = () => undefined;
-    node.clock.setTimer(500, () => node.start());
-    return point;
-  };
+  const hasDied = node.dieAt({ calls: WRITES, step, point });
   const settle = async (what: string): Promise<void> => {
     for (let second = 0; second < 60 && standing.problems().length > 0; second++) await node.clock.advance(1000);
     assert.deepEqual([standing.problems(), referee.violations], [[], []], `${what}: killed ${point} write ${step}`);
@@ -47,7 +41,7 @@ async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> 
   await settle('restart');
   await manifests.remove('web.yaml');
   await settle('deletion');
-  return left <= 0;
+  return hasDied();
 }
 
 describe('kill -9 at every write of a pod\'s life', () => {

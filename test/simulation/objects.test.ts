@@ -46,16 +46,10 @@ async function classWithDeath(step: number, point: DeathPoint): Promise<boolean>
   node.start();
   await node.clock.advance(2000);
   assert.equal(node.runtime.containers().length, 0);
-  let left = step;
-  node.gate = (_port, method) => {
-    if (!WRITES.test(method) || --left > 0) return undefined;
-    node.gate = () => undefined;
-    node.clock.setTimer(500, () => node.start());
-    return point;
-  };
+  const hasDied = node.dieAt({ calls: WRITES, step, point });
   await node.write('class', runtimeClass);
   await node.until(`killed ${point} write ${step}`, SETTLED);
-  return left <= 0;
+  return hasDied();
 }
 
 describe('objects beside pods', () => {

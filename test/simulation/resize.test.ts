@@ -82,18 +82,12 @@ async function resizeWithDeath(step: number, point: DeathPoint): Promise<boolean
   node.start();
   await node.until('creation', () => isSized(node, small, '0'));
   await node.clock.advance(1000);
-  let left = step;
-  node.gate = (_port, method) => {
-    if (!WRITES.test(method) || --left > 0) return undefined;
-    node.gate = () => undefined;
-    node.clock.setTimer(500, () => node.start());
-    return point;
-  };
+  const hasDied = node.dieAt({ calls: WRITES, step, point });
   node.want(pod(large));
   await node.until(`growth, killed ${point} write ${step}`, () => isSized(node, large, '1'));
   node.want(pod(small));
   await node.until(`shrinking, killed ${point} write ${step}`, () => isSized(node, small, '2'));
-  return left <= 0;
+  return hasDied();
 }
 
 describe('a pod of an API server', () => {

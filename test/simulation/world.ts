@@ -18,7 +18,7 @@ import { FakeMounts } from '../../src/kubelet/ports/testing/fake-mounts.ts';
 import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-runtime-client.ts';
 import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-runtime-node.ts';
 import { ContainerModel } from './containers.ts';
-import { Life, mortalCgroups, mortalClock, mortalEvents, mortalFiles, mortalPort, type Gate } from './mortal.ts';
+import { Life, mortalCgroups, mortalClock, mortalEvents, mortalFiles, mortalPort, type DeathPoint, type Gate } from './mortal.ts';
 import { SimulatedNetwork } from './network.ts';
 import { SimulatedRuntime } from './runtime.ts';
 
@@ -107,6 +107,18 @@ export class SimulatedNode {
       if (container.config.name === 'init0' && scratch !== undefined) this.files.seed({ [`${scratch.hostPath}/vars`]: "KEY='value'\n" });
     };
     this.files.seed({ [`${paths.manifests}/.keep`]: '', '/etc/resolv.conf': 'nameserver 10.0.0.2\n', [`${paths.hostData}/file`]: 'x', '/var/log/containers/.keep': '' });
+  }
+
+  /** The agent dies at its `step`th call, counted from now, whose name is one of `calls`; the next one starts half a second later. Returns whether it came to that yet. */
+  dieAt({ calls, step, point }: { calls: RegExp; step: number; point: DeathPoint }): () => boolean {
+    let left = step;
+    this.gate = (_port, method) => {
+      if (!calls.test(method) || --left > 0) return undefined;
+      this.gate = () => undefined;
+      this.clock.setTimer(500, () => this.start());
+      return point;
+    };
+    return () => left <= 0;
   }
 
   /** A new agent process; what it does next needs time to pass. */
