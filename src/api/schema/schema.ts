@@ -37,17 +37,32 @@ export interface IntOrStringSchema {
 export interface ArraySchema<Item extends Schema = Schema> {
   readonly kind: 'array';
   readonly items: Item;
-  /** The fields that identify an element in merges (`name`, `mountPath`); none means atomic or a set. */
+  /** The fields that identify an element (`name`, `mountPath`) in a list that is a map by these keys: server-side apply owns and merges its elements one by one. */
   readonly mergeKeys?: readonly string[];
+  /** A list without merge keys is `atomic` (one owner for all of it) unless it says `set` (each scalar on its own). */
+  readonly listType?: 'set' | 'atomic';
+  /**
+   * How a strategic merge patch treats the list, where that differs from: merged by the first of `mergeKeys`, replaced without them.
+   * Upstream's patchMergeKey and patchStrategy, which are older than list types and sometimes disagree with them.
+   */
+  readonly patch?: 'replace' | 'merge' | { readonly key: string };
+  /** Elements of a strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
+  readonly retainKeys?: boolean;
 }
 export interface MapSchema<Value extends Schema = Schema> {
   readonly kind: 'map';
   readonly values: Value;
+  /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
+  readonly atomic?: boolean;
 }
 export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly kind: 'object';
   readonly name: string;
   readonly fields: Fields;
+  /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
+  readonly atomic?: boolean;
+  /** A strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
+  readonly retainKeys?: boolean;
 }
 /** Any JSON value, kept as it came. */
 export interface OpaqueSchema {
@@ -100,7 +115,18 @@ export const intOrString = { kind: 'intOrString' } as const;
 export const opaque = { kind: 'opaque' } as const;
 
 export const oneOf = <const Values extends readonly string[]>(...values: Values) => ({ kind: 'string', values }) as const;
-export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[]): ArraySchema<Item> => ({ kind: 'array', items, mergeKeys });
+export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[], options: Pick<ArraySchema, 'listType' | 'patch' | 'retainKeys'> = {}): ArraySchema<Item> => ({
+  kind: 'array',
+  items,
+  mergeKeys,
+  ...options,
+});
+/** A list of scalars in which each belongs to whoever set it; a strategic merge patch adds to it when `patch` is `merge`. */
+export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge' = 'replace'): ArraySchema<Item> => ({ kind: 'array', items, listType: 'set', patch });
+/** An object or a map that has one owner as a whole. */
+export const atomic = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: true });
+/** An object of which a strategic merge patch may say which fields stay. */
+export const retainKeys = <S extends ObjectSchema>(schema: S): S => ({ ...schema, retainKeys: true });
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
 export const required = <S extends Schema>(schema: S): Field<S, true> => ({ schema, required: true });
 const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, required: false });

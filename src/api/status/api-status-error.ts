@@ -1,0 +1,140 @@
+import { formatInvalid } from '../validation/field-error.ts';
+import type { FieldError, FieldErrorType } from '../validation/field-error.ts';
+import type { Status, StatusCause, StatusDetails } from './status.ts';
+
+/** meta/v1 StatusReason: what went wrong, as a closed set that clients branch on. */
+export type StatusReason =
+  | 'BadRequest'
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Gone'
+  | 'Expired'
+  | 'RequestEntityTooLarge'
+  | 'UnsupportedMediaType'
+  | 'Invalid'
+  | 'TooManyRequests'
+  | 'InternalError'
+  | 'ServiceUnavailable'
+  | 'ServerTimeout'
+  | 'Timeout';
+
+const codes: Record<StatusReason, number> = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServiceUnavailable: 503,
+  ServerTimeout: 504,
+  Timeout: 504,
+};
+
+/** A group and its resource in the plural: what most refusals are about. */
+export interface GroupResource {
+  readonly group: string;
+  readonly plural: string;
+}
+
+/** A refusal of the API, as server and client know it. Code branches on `reason`, never on text. */
+export class ApiStatusError extends Error {
+  readonly reason: StatusReason;
+  readonly code: number;
+  readonly details: StatusDetails | undefined;
+
+  constructor(reason: StatusReason, message: string, details?: StatusDetails, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ApiStatusError';
+    this.reason = reason;
+    this.code = codes[reason];
+    this.details = details;
+  }
+
+  toStatus(): Status {
+    const { message, reason, details, code } = this;
+    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details !== undefined && { details }), code };
+  }
+}
+
+/** The error a client throws for a Status from the wire; what has no known reason is judged by its code. */
+export function apiErrorFromStatus(status: Status): ApiStatusError {
+  const reason = status.reason !== undefined && Object.hasOwn(codes, status.reason) ? (status.reason as StatusReason) : reasonOfCode(status.code ?? 500);
+  return new ApiStatusError(reason, status.message ?? reason, status.details);
+}
+
+function reasonOfCode(code: number): StatusReason {
+  const found = Object.entries(codes).find(([, each]) => each === code);
+  return found === undefined ? 'InternalError' : (found[0] as StatusReason);
+}
+
+export function isApiError(error: unknown, ...reasons: readonly StatusReason[]): error is ApiStatusError {
+  return error instanceof ApiStatusError && (reasons.length === 0 || reasons.includes(error.reason));
+}
+
+/** `deployments.apps`, or `pods` in the core group. */
+export function formatGroupResource({ group, plural }: GroupResource): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({ ...(name !== '' && { name }), ...(group !== '' && { group }), kind: plural });
+
+export const badRequest = (message: string): ApiStatusError => new ApiStatusError('BadRequest', message);
+
+export const notFound = (resource: GroupResource, name: string): ApiStatusError =>
+  new ApiStatusError('NotFound', `${formatGroupResource(resource)} ${JSON.stringify(name)} not found`, detailsOf(resource, name));
+
+export const alreadyExists = (resource: GroupResource, name: string): ApiStatusError =>
+  new ApiStatusError('AlreadyExists', `${formatGroupResource(resource)} ${JSON.stringify(name)} already exists`, detailsOf(resource, name));
+
+export const conflict = (resource: GroupResource, name: string, why: string): ApiStatusError =>
+  new ApiStatusError('Conflict', `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${JSON.stringify(name)}: ${why}`, detailsOf(resource, name));
+
+/** The refusal of an update that was made from an older version. */
+export const staleObject = (resource: GroupResource, name: string): ApiStatusError =>
+  conflict(resource, name, 'the object has been modified; please apply your changes to the latest version and try again');
+
+/** Without `name` for lists and creations. `why` comes after a colon, as authorizers and admission word it. */
+export const forbidden = (resource: GroupResource, name: string, why: string): ApiStatusError => {
+  const named = name === '' ? `${formatGroupResource(resource)} is forbidden` : `${formatGroupResource(resource)} ${JSON.stringify(name)} is forbidden`;
+  return new ApiStatusError('Forbidden', resource.plural === '' ? `forbidden: ${why}` : `${named}: ${why}`, detailsOf(resource, name));
+};
+
+export const expired = (message: string): ApiStatusError => new ApiStatusError('Expired', message);
+
+export const tooManyRequests = (message: string, retryAfterSeconds: number): ApiStatusError => new ApiStatusError('TooManyRequests', message, { retryAfterSeconds });
+
+export const internalError = (cause: unknown): ApiStatusError =>
+  new ApiStatusError('InternalError', `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, cause);
+
+const causeReasons: Record<FieldErrorType, string> = {
+  'Required value': 'FieldValueRequired',
+  'Invalid value': 'FieldValueInvalid',
+  'Unsupported value': 'FieldValueNotSupported',
+  'Duplicate value': 'FieldValueDuplicate',
+  'Not found': 'FieldValueNotFound',
+  Forbidden: 'FieldValueForbidden',
+  'Too long': 'FieldValueTooLong',
+  'Too many': 'FieldValueTooMany',
+};
+
+/** 422 with one cause for each error; `group` and `kind` are those of the object. */
+export function invalid(kind: { readonly group: string; readonly kind: string }, name: string, errors: readonly FieldError[]): ApiStatusError {
+  const causes = errors.map((error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }));
+  const named = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  const details: StatusDetails = { ...(name !== '' && { name }), ...(kind.group !== '' && { group: kind.group }), kind: kind.kind, causes };
+  return new ApiStatusError('Invalid', formatInvalid(named, name, errors), details);
+}

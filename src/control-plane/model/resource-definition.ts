@@ -1,0 +1,153 @@
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import type { FieldError } from '../../api/validation/field-error.ts';
+import type { AuthenticationResult, AuthorizationAttributes, AuthorizationDecision, UserInfo, UserRules } from './user-info.ts';
+
+/**
+ * A kind is data: everything the API server knows about it stands in one of these. From it come paths, discovery, OpenAPI, decoding, storage, patches,
+ * tables and selectors; the machinery has no line about a kind. CONTRIBUTING.md says how to add one.
+ */
+export interface ResourceDefinition<T extends ApiObject = ApiObject> {
+  readonly type: ResourceType<T>;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  /** Groups of kinds for kubectl, such as `all`. */
+  readonly categories?: readonly string[];
+  /** Absent: all eight. */
+  readonly verbs?: readonly ResourceVerb[];
+  readonly schema: ObjectSchema;
+  /** Keeps values out of error messages (secrets). */
+  readonly hideValues?: boolean;
+  /** Where objects stand below `/registry/`: upstream's words, `pods`, `minions`, `services/specs`. */
+  readonly storagePath: string;
+  /** The store deletes objects so many seconds after their last write (events). */
+  readonly ttlSeconds?: number;
+  /** Writes may wait a moment to share a disk write (events, leases). */
+  readonly unhurried?: boolean;
+  readonly rules: ResourceRules<T>;
+  /** Field selectors beyond `metadata.name` and `metadata.namespace`. */
+  readonly selectableFields?: (object: T) => Readonly<Record<string, string>>;
+  /** What `kubectl get` shows after the name; the Age column comes by itself unless `columns` has one. Absent: name and Created At. */
+  readonly columns?: readonly TableColumn<T>[];
+  /** `status` is a subresource: writes to the object leave it alone, writes to it leave the rest alone. */
+  readonly hasStatus?: boolean;
+  /** `metadata.generation` counts changes of what is neither metadata nor status. */
+  readonly countsGeneration?: boolean;
+  readonly views?: readonly SubresourceView<T>[];
+  readonly actions?: readonly SubresourceAction<T>[];
+  /** Streams and the like: `log`, `exec`, `attach`, `portforward`, `proxy`; the HTTP layer serves them. */
+  readonly connects?: readonly SubresourceConnect[];
+  /** Objects of this kind are stored as those of `stored` (events.k8s.io Events as core Events). */
+  readonly storedAs?: { readonly stored: ResourceType; readonly toStored: (object: T) => ApiObject; readonly fromStored: (object: ApiObject) => T };
+  /** Not stored at all: reviews. The answer to a create. */
+  readonly review?: (object: T, access: ReviewAccess) => Promise<T>;
+}
+
+export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+
+/** What upstream calls a strategy. Functions are pure: they get objects and return new ones. */
+export interface ResourceRules<T extends ApiObject> {
+  /** As the API server would have stored it. */
+  readonly applyDefaults: (object: T) => T;
+  /** Clears what a creator may not set, fills in what follows from the rest. Runs after defaults, before admission. `status` is dropped by itself when `hasStatus`. */
+  readonly prepareForCreate?: (object: T) => T;
+  /** Of a defaulted object. Metadata common to all kinds is checked by the machinery; `validateName` says which names are allowed. */
+  readonly validate: (object: T) => readonly FieldError[];
+  readonly validateName?: (name: string) => readonly string[];
+  readonly prepareForUpdate?: (object: T, old: T) => T;
+  readonly validateUpdate: (object: T, old: T) => readonly FieldError[];
+  /** For writes to `status`: the machinery has kept everything but status (and labels, annotations stay as old). */
+  readonly prepareForStatusUpdate?: (object: T, old: T) => T;
+  readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[];
+  readonly warnings?: (object: T, old: T | undefined) => readonly string[];
+  /** PUT of what does not exist creates it (leases, services' endpoints, ...). */
+  readonly allowCreateOnUpdate?: boolean;
+  /** PUT without resourceVersion is refused with Invalid: `metadata.resourceVersion: must be specified for an update`. Absent: allowed. */
+  readonly requiresResourceVersion?: boolean;
+  /** Graceful deletion: seconds the object stays with a deletionTimestamp, or 0. Absent: deleted at once. */
+  readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number;
+  /** What becomes of dependents when the request does not say (upstream: DefaultGarbageCollectionPolicy). Absent: Background. */
+  readonly defaultPropagation?: 'Background' | 'Orphan';
+}
+
+export interface TableColumn<T> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date' | 'boolean';
+  readonly format?: 'name';
+  readonly description: string;
+  /** 0 always, 1 only with `-o wide`. */
+  readonly priority?: 0 | 1;
+  readonly cell: (object: T, nowMs: number) => string | number | boolean;
+}
+
+/** A part of an object that is read and written on its own: `scale`, `ephemeralcontainers`, `resize`, `approval`, `finalize`. */
+export interface SubresourceView<T extends ApiObject> {
+  readonly name: string;
+  /** The kind of the body, where it is not the object itself (autoscaling/v1 Scale). */
+  readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly schema?: ObjectSchema;
+  readonly verbs: readonly ('get' | 'update' | 'patch')[];
+  /** Absent: the object. */
+  readonly read?: (object: T) => ApiObject;
+  /** The object after a write of `body`. */
+  readonly write: (current: T, body: ApiObject) => T;
+  readonly validate: (object: T, old: T) => readonly FieldError[];
+}
+
+/** Something done to an object by a POST: `binding`, `eviction`, `token`. */
+export interface SubresourceAction<T extends ApiObject> {
+  readonly name: string;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly schema: ObjectSchema;
+  /** Answers with the body to send (201), or throws `ApiStatusError`. */
+  readonly perform: (access: ActionAccess<T>, body: ApiObject) => Promise<object>;
+}
+
+export interface SubresourceConnect {
+  readonly name: string;
+  /** `get` and `create` for exec, attach, portforward; `get` for log; all for proxy. */
+  readonly verbs: readonly string[];
+  /** PodExecOptions and the like, for discovery. */
+  readonly kind: string;
+}
+
+/** What an action may do; everything goes through admission and authorization of the request it belongs to. */
+export interface ActionAccess<T extends ApiObject> {
+  readonly namespace: string;
+  readonly name: string;
+  readonly dryRun: boolean;
+  readonly user: { readonly name: string; readonly groups: readonly string[] };
+  readonly nowMs: number;
+  /** Reads, changes and stores the object, again and again until nobody else was faster. */
+  update(change: (current: T) => T): Promise<T>;
+  get(): Promise<T>;
+  delete(options: { readonly gracePeriodSeconds?: number; readonly uid?: string; readonly resourceVersion?: string }): Promise<void>;
+  /** Other kinds: reads from the cache, writes with retries as above. */
+  list<U extends ApiObject>(type: ResourceType<U>, namespace: string): readonly U[];
+  updateOther<U extends ApiObject>(type: ResourceType<U>, key: { namespace: string; name: string }, change: (current: U) => U, subresource?: 'status'): Promise<U>;
+  /** What only the whole server can do, by name (`signServiceAccountToken`). */
+  readonly services: ActionServices;
+}
+
+export interface ActionServices {
+  /** Signs a token for a service account; answers the JWT and when it ends, milliseconds since 1970. */
+  signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number }>;
+}
+
+export interface ServiceAccountTokenRequest {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+  readonly boundObject?: { readonly kind: 'Pod' | 'Secret' | 'Node'; readonly apiVersion: string; readonly name: string; readonly uid: string };
+  /** For a bound pod that runs on a node. */
+  readonly node?: { readonly name: string; readonly uid: string };
+}
+
+export interface ReviewAccess {
+  readonly user: UserInfo;
+  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision>;
+  rulesFor(user: UserInfo, namespace: string): Promise<UserRules>;
+  authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
+}

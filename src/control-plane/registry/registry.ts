@@ -1,0 +1,70 @@
+import type { ListOptions, WatchOptions } from '../../api/client/api-client.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { RequestContext } from '../model/request-context.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+
+/**
+ * The verbs of the API, written once for all kinds: decoding, defaults, validation, admission, optimistic locking, storing, and reading from the
+ * watch cache. The HTTP layer and the callers in this process are the same to it. Authentication, authorization and limits have been passed before.
+ * Every method rejects with `ApiStatusError`.
+ */
+export interface Registry {
+  get(request: ResourceRequest, options: { readonly resourceVersion?: string }): Promise<Served>;
+  list(request: ResourceRequest, options: ListOptions): Promise<ServedList>;
+  /** Resolves when the watch has begun; `sink.end` may come at any time after. */
+  watch(request: ResourceRequest, options: WatchOptions, sink: WatchSink): Promise<{ close(): void }>;
+  /** Also reviews, and with a subresource its action (`binding`). `request.name` is '' unless there is a subresource. */
+  create(request: ResourceRequest, body: WriteBody): Promise<Served>;
+  update(request: ResourceRequest, body: WriteBody): Promise<Written>;
+  patch(request: ResourceRequest, patch: PatchBody): Promise<Written>;
+  /** `gone` false: the object stays for now, by grace or finalizers, and is what is answered with. */
+  delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }>;
+  deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList>;
+}
+
+export interface ResourceRequest {
+  readonly definition: ResourceDefinition;
+  /** '' for all namespaces and for kinds in none. */
+  readonly namespace: string;
+  readonly name: string;
+  /** '' for the object itself. */
+  readonly subresource: string;
+  readonly context: RequestContext;
+}
+
+/** A body as parsed from JSON or YAML. */
+export interface WriteBody {
+  readonly value: unknown;
+  /** Fields that stood twice in the text: only its parser can know. In the form of `duplicate field "spec.x"`. */
+  readonly duplicates: readonly string[];
+}
+
+export interface PatchBody extends WriteBody {
+  readonly type: 'json' | 'merge' | 'strategic' | 'apply';
+}
+
+/** An object and its JSON, which is made once for however many readers. Neither is ever changed. */
+export interface Served {
+  readonly object: ApiObject;
+  readonly json: string;
+}
+
+export interface Written extends Served {
+  /** True when there was none before: the answer is 201. */
+  readonly created: boolean;
+}
+
+export interface ServedList {
+  readonly items: readonly Served[];
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+/** Where a watch delivers. Calls come in order, synchronously, and must not block. */
+export interface WatchSink {
+  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', served: Served): void;
+  bookmark(resourceVersion: string, initialEventsEnd: boolean): void;
+  /** Over: by error (410 Expired when the reader was too slow or the past is forgotten) or, without one, because the server stops. */
+  end(error: Error | undefined): void;
+}
