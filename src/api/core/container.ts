@@ -1,5 +1,5 @@
 /** Containers of every kind: regular, init and ephemeral share all but one field. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int32, object, oneOf, quantity, required, string } from '../schema/schema.ts';
+import { array, atomic, boolean, int32, object, oneOf, quantity, required, set, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LifecycleSchema, ProbeSchema } from './probe.ts';
 import { ResourceRequirementsSchema } from './resource-requirements.ts';
@@ -17,39 +17,38 @@ export const ContainerPortSchema = object('ContainerPort', {
 });
 export type ContainerPort = Infer<typeof ContainerPortSchema>;
 
-export const ObjectFieldSelectorSchema = object('ObjectFieldSelector', {
-  apiVersion: string,
-  fieldPath: required(string),
-});
+export const ObjectFieldSelectorSchema = atomic(object('ObjectFieldSelector', { apiVersion: string, fieldPath: required(string) }));
 export type ObjectFieldSelector = Infer<typeof ObjectFieldSelectorSchema>;
 
-export const ResourceFieldSelectorSchema = object('ResourceFieldSelector', {
-  containerName: string,
-  resource: required(string),
-  divisor: quantity,
-});
+export const ResourceFieldSelectorSchema = atomic(
+  object('ResourceFieldSelector', {
+    containerName: string,
+    resource: required(string),
+    divisor: quantity,
+  }),
+);
 export type ResourceFieldSelector = Infer<typeof ResourceFieldSelectorSchema>;
 
-export const ConfigMapKeySelectorSchema = object('ConfigMapKeySelector', {
-  name: required(string),
-  key: required(string),
-  optional: boolean,
-});
+export const ConfigMapKeySelectorSchema = atomic(
+  object('ConfigMapKeySelector', {
+    name: required(string),
+    key: required(string),
+    optional: boolean,
+  }),
+);
 export type ConfigMapKeySelector = Infer<typeof ConfigMapKeySelectorSchema>;
 
-export const SecretKeySelectorSchema = object('SecretKeySelector', {
-  name: required(string),
-  key: required(string),
-  optional: boolean,
-});
+export const SecretKeySelectorSchema = atomic(object('SecretKeySelector', { name: required(string), key: required(string), optional: boolean }));
 export type SecretKeySelector = Infer<typeof SecretKeySelectorSchema>;
 
-export const FileKeySelectorSchema = object('FileKeySelector', {
-  volumeName: required(string),
-  path: required(string),
-  key: required(string),
-  optional: boolean,
-});
+export const FileKeySelectorSchema = atomic(
+  object('FileKeySelector', {
+    volumeName: required(string),
+    path: required(string),
+    key: required(string),
+    optional: boolean,
+  }),
+);
 export type FileKeySelector = Infer<typeof FileKeySelectorSchema>;
 
 export const EnvVarSourceSchema = object('EnvVarSource', {
@@ -124,7 +123,7 @@ export type ContainerRestartRuleOnExitCodesOperator = Infer<typeof ContainerRest
 
 export const ContainerRestartRuleOnExitCodesSchema = object('ContainerRestartRuleOnExitCodes', {
   operator: ContainerRestartRuleOnExitCodesOperatorSchema,
-  values: array(int32),
+  values: set(int32),
 });
 export type ContainerRestartRuleOnExitCodes = Infer<typeof ContainerRestartRuleOnExitCodesSchema>;
 
@@ -152,7 +151,7 @@ const containerFields = {
   command: array(string),
   args: array(string),
   workingDir: string,
-  ports: array(ContainerPortSchema, ['containerPort']),
+  ports: array(ContainerPortSchema, ['containerPort', 'protocol'], { keyDefaults: { protocol: 'TCP' } }),
   envFrom: array(EnvFromSourceSchema),
   env: array(EnvVarSchema, ['name']),
   resources: ResourceRequirementsSchema,

@@ -1,15 +1,17 @@
 /** Object metadata, list metadata and the references between objects (meta/v1 and core/v1). Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int64, map, object, oneOf, opaque, required, string, time } from '../schema/schema.ts';
+import { array, atomic, boolean, int64, map, object, oneOf, opaque, required, set, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
-export const OwnerReferenceSchema = object('OwnerReference', {
-  apiVersion: required(string),
-  kind: required(string),
-  name: required(string),
-  uid: required(string),
-  controller: boolean,
-  blockOwnerDeletion: boolean,
-});
+export const OwnerReferenceSchema = atomic(
+  object('OwnerReference', {
+    apiVersion: required(string),
+    kind: required(string),
+    name: required(string),
+    uid: required(string),
+    controller: boolean,
+    blockOwnerDeletion: boolean,
+  }),
+);
 export type OwnerReference = Infer<typeof OwnerReferenceSchema>;
 
 export const ManagedFieldsOperationTypeSchema = oneOf('Apply', 'Update');
@@ -37,8 +39,8 @@ const optionalMeta = {
   labels: map(string),
   annotations: map(string),
   ownerReferences: array(OwnerReferenceSchema, ['uid']),
-  finalizers: array(string),
-  managedFields: array(opaque),
+  finalizers: set(string, 'merge'),
+  managedFields: array(ManagedFieldsEntrySchema),
 } as const;
 
 /** `name`, `namespace` and `uid` are always there after decoding; empty when not given. */
@@ -73,33 +75,37 @@ export const LabelSelectorRequirementSchema = object('LabelSelectorRequirement',
 });
 export type LabelSelectorRequirement = Infer<typeof LabelSelectorRequirementSchema>;
 
-export const LabelSelectorSchema = object('LabelSelector', {
-  matchLabels: map(string),
-  matchExpressions: array(LabelSelectorRequirementSchema),
-});
+export const LabelSelectorSchema = atomic(
+  object('LabelSelector', {
+    matchLabels: map(string),
+    matchExpressions: array(LabelSelectorRequirementSchema),
+  }),
+);
 export type LabelSelector = Infer<typeof LabelSelectorSchema>;
 
-export const LocalObjectReferenceSchema = object('LocalObjectReference', {
-  name: required(string),
-});
+export const LocalObjectReferenceSchema = atomic(object('LocalObjectReference', { name: required(string) }));
 export type LocalObjectReference = Infer<typeof LocalObjectReferenceSchema>;
 
-export const ObjectReferenceSchema = object('ObjectReference', {
-  kind: string,
-  namespace: string,
-  name: string,
-  uid: string,
-  apiVersion: string,
-  resourceVersion: string,
-  fieldPath: string,
-});
+export const ObjectReferenceSchema = atomic(
+  object('ObjectReference', {
+    kind: string,
+    namespace: string,
+    name: string,
+    uid: string,
+    apiVersion: string,
+    resourceVersion: string,
+    fieldPath: string,
+  }),
+);
 export type ObjectReference = Infer<typeof ObjectReferenceSchema>;
 
-export const TypedLocalObjectReferenceSchema = object('TypedLocalObjectReference', {
-  apiGroup: string,
-  kind: required(string),
-  name: required(string),
-});
+export const TypedLocalObjectReferenceSchema = atomic(
+  object('TypedLocalObjectReference', {
+    apiGroup: string,
+    kind: required(string),
+    name: required(string),
+  }),
+);
 export type TypedLocalObjectReference = Infer<typeof TypedLocalObjectReferenceSchema>;
 
 export const TypedObjectReferenceSchema = object('TypedObjectReference', {

@@ -1,5 +1,5 @@
 /** Node of core/v1. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int32, int64, object, oneOf, required, string, time } from '../schema/schema.ts';
+import { array, boolean, int32, int64, object, oneOf, required, set, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
 import { ConditionStatusSchema } from './pod-status.ts';
@@ -30,7 +30,7 @@ export type NodeConfigSource = Infer<typeof NodeConfigSourceSchema>;
 
 export const NodeSpecSchema = object('NodeSpec', {
   podCIDR: string,
-  podCIDRs: array(string),
+  podCIDRs: set(string, 'merge'),
   providerID: string,
   unschedulable: boolean,
   taints: array(TaintSchema),

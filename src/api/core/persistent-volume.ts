@@ -1,5 +1,5 @@
 /** PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1; sources that upstream hands to CSI only are kept as they came. */
-import { array, boolean, int32, map, object, oneOf, opaque, required, string, time } from '../schema/schema.ts';
+import { array, atomic, boolean, granular, int32, map, object, oneOf, opaque, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
@@ -8,10 +8,7 @@ import { FCVolumeSourceSchema, NFSVolumeSourceSchema } from './volume-source-rem
 import { HostPathVolumeSourceSchema, PersistentVolumeAccessModeSchema, PersistentVolumeModeSchema } from './volume-source.ts';
 
 /** A secret that may lie in any namespace. */
-export const SecretReferenceSchema = object('SecretReference', {
-  name: string,
-  namespace: string,
-});
+export const SecretReferenceSchema = atomic(object('SecretReference', { name: string, namespace: string }));
 export type SecretReference = Infer<typeof SecretReferenceSchema>;
 
 export const LocalVolumeSourceSchema = object('LocalVolumeSource', {
@@ -69,7 +66,7 @@ export type VolumeNodeAffinity = Infer<typeof VolumeNodeAffinitySchema>;
 export const PersistentVolumeSpecSchema = object('PersistentVolumeSpec', {
   capacity: ResourceListSchema,
   accessModes: array(PersistentVolumeAccessModeSchema),
-  claimRef: ObjectReferenceSchema,
+  claimRef: granular(ObjectReferenceSchema),
   persistentVolumeReclaimPolicy: PersistentVolumeReclaimPolicySchema,
   storageClassName: string,
   mountOptions: array(string),

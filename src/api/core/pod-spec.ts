@@ -1,5 +1,5 @@
 /** What the user asks for: PodSpec of core/v1, every field of v1.36. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int32, int64, map, object, oneOf, required, string } from '../schema/schema.ts';
+import { array, atomic, boolean, int32, int64, map, object, oneOf, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ContainerSchema, EphemeralContainerSchema } from './container.ts';
 import { LocalObjectReferenceSchema } from './meta.ts';
@@ -67,7 +67,7 @@ export const PreemptionPolicySchema = oneOf('PreemptLowerPriority', 'Never');
 export type PreemptionPolicy = Infer<typeof PreemptionPolicySchema>;
 
 export const PodSpecSchema = object('PodSpec', {
-  volumes: array(VolumeSchema, ['name']),
+  volumes: array(VolumeSchema, ['name'], { retainKeys: true }),
   initContainers: array(ContainerSchema, ['name']),
   containers: required(array(ContainerSchema, ['name'])),
   ephemeralContainers: array(EphemeralContainerSchema, ['name']),
@@ -75,7 +75,7 @@ export const PodSpecSchema = object('PodSpec', {
   terminationGracePeriodSeconds: int64,
   activeDeadlineSeconds: int64,
   dnsPolicy: DNSPolicySchema,
-  nodeSelector: map(string),
+  nodeSelector: atomic(map(string)),
   serviceAccountName: string,
   serviceAccount: string,
   automountServiceAccountToken: boolean,
@@ -100,12 +100,12 @@ export const PodSpecSchema = object('PodSpec', {
   enableServiceLinks: boolean,
   preemptionPolicy: PreemptionPolicySchema,
   overhead: ResourceListSchema,
-  topologySpreadConstraints: array(TopologySpreadConstraintSchema, ['topologyKey']),
+  topologySpreadConstraints: array(TopologySpreadConstraintSchema, ['topologyKey', 'whenUnsatisfiable']),
   setHostnameAsFQDN: boolean,
   os: PodOSSchema,
   hostUsers: boolean,
   schedulingGates: array(PodSchedulingGateSchema, ['name']),
-  resourceClaims: array(PodResourceClaimSchema, ['name']),
+  resourceClaims: array(PodResourceClaimSchema, ['name'], { retainKeys: true }),
   resources: ResourceRequirementsSchema,
   hostnameOverride: string,
   schedulingGroup: PodSchedulingGroupSchema,

@@ -1,5 +1,5 @@
 /** What the agent reports back: PodStatus of core/v1, every field of v1.36. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int32, int64, map, object, oneOf, quantity, required, string, time } from '../schema/schema.ts';
+import { array, boolean, int32, int64, map, object, oneOf, quantity, required, set, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { RecursiveReadOnlyModeSchema } from './container.ts';
 import { SignalSchema } from './probe.ts';
@@ -101,7 +101,7 @@ export type ResourceHealth = Infer<typeof ResourceHealthSchema>;
 
 export const ResourceStatusSchema = object('ResourceStatus', {
   name: required(string),
-  resources: array(ResourceHealthSchema),
+  resources: array(ResourceHealthSchema, ['resourceID'], { patch: 'replace' }),
 });
 export type ResourceStatus = Infer<typeof ResourceStatusSchema>;
 
@@ -145,7 +145,7 @@ export type PodExtendedResourceClaimStatus = Infer<typeof PodExtendedResourceCla
 
 export const NodeAllocatableResourceClaimStatusSchema = object('NodeAllocatableResourceClaimStatus', {
   resourceClaimName: required(string),
-  containers: array(string),
+  containers: set(string),
   resources: required(map(quantity)),
 });
 export type NodeAllocatableResourceClaimStatus = Infer<typeof NodeAllocatableResourceClaimStatusSchema>;
@@ -167,7 +167,7 @@ export const PodStatusSchema = object('PodStatus', {
   reason: string,
   nominatedNodeName: string,
   hostIP: string,
-  hostIPs: array(HostIPSchema, ['ip']),
+  hostIPs: array(HostIPSchema, undefined, { patch: { key: 'ip' } }),
   podIP: string,
   podIPs: array(PodIPSchema, ['ip']),
   startTime: time,
@@ -176,7 +176,7 @@ export const PodStatusSchema = object('PodStatus', {
   qosClass: PodQOSClassSchema,
   ephemeralContainerStatuses: array(ContainerStatusSchema),
   resize: PodResizeStatusSchema,
-  resourceClaimStatuses: array(PodResourceClaimStatusSchema, ['name']),
+  resourceClaimStatuses: array(PodResourceClaimStatusSchema, ['name'], { retainKeys: true }),
   extendedResourceClaimStatus: PodExtendedResourceClaimStatusSchema,
   allocatedResources: ResourceListSchema,
   resources: ResourceRequirementsSchema,

@@ -15,7 +15,7 @@ export type ResourceClaim = Infer<typeof ResourceClaimSchema>;
 export const ResourceRequirementsSchema = object('ResourceRequirements', {
   limits: ResourceListSchema,
   requests: ResourceListSchema,
-  claims: array(ResourceClaimSchema),
+  claims: array(ResourceClaimSchema, ['name'], { patch: 'replace' }),
 });
 export type ResourceRequirements = Infer<typeof ResourceRequirementsSchema>;
 

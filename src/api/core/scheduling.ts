@@ -1,5 +1,5 @@
 /** Where a pod may run: affinity, tolerations, spreading. Which fields exist follows k8s.io/api/core/v1. */
-import { array, int32, int64, object, oneOf, required, string } from '../schema/schema.ts';
+import { array, atomic, int32, int64, object, oneOf, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from './meta.ts';
 
@@ -13,15 +13,15 @@ export const NodeSelectorRequirementSchema = object('NodeSelectorRequirement', {
 });
 export type NodeSelectorRequirement = Infer<typeof NodeSelectorRequirementSchema>;
 
-export const NodeSelectorTermSchema = object('NodeSelectorTerm', {
-  matchExpressions: array(NodeSelectorRequirementSchema),
-  matchFields: array(NodeSelectorRequirementSchema),
-});
+export const NodeSelectorTermSchema = atomic(
+  object('NodeSelectorTerm', {
+    matchExpressions: array(NodeSelectorRequirementSchema),
+    matchFields: array(NodeSelectorRequirementSchema),
+  }),
+);
 export type NodeSelectorTerm = Infer<typeof NodeSelectorTermSchema>;
 
-export const NodeSelectorSchema = object('NodeSelector', {
-  nodeSelectorTerms: required(array(NodeSelectorTermSchema)),
-});
+export const NodeSelectorSchema = atomic(object('NodeSelector', { nodeSelectorTerms: required(array(NodeSelectorTermSchema)) }));
 export type NodeSelector = Infer<typeof NodeSelectorSchema>;
 
 export const PreferredSchedulingTermSchema = object('PreferredSchedulingTerm', {

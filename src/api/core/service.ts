@@ -1,5 +1,5 @@
 /** Service of core/v1. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int32, intOrString, map, object, oneOf, required, string, time } from '../schema/schema.ts';
+import { array, atomic, boolean, int32, intOrString, map, object, oneOf, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
 import { ConditionStatusSchema } from './pod-status.ts';
@@ -28,8 +28,8 @@ export const SessionAffinityConfigSchema = object('SessionAffinityConfig', {
 export type SessionAffinityConfig = Infer<typeof SessionAffinityConfigSchema>;
 
 export const ServiceSpecSchema = object('ServiceSpec', {
-  ports: array(ServicePortSchema, ['port', 'protocol']),
-  selector: map(string),
+  ports: array(ServicePortSchema, ['port', 'protocol'], { keyDefaults: { protocol: 'TCP' } }),
+  selector: atomic(map(string)),
   /** `None` for a headless service. */
   clusterIP: string,
   clusterIPs: array(string),

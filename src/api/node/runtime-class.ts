@@ -1,5 +1,5 @@
 /** RuntimeClass of node.k8s.io/v1. Which fields exist follows k8s.io/api/node/v1. */
-import { array, map, object, required, string } from '../schema/schema.ts';
+import { array, atomic, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
 import { ResourceListSchema } from '../core/resource-requirements.ts';
@@ -11,7 +11,7 @@ export const OverheadSchema = object('Overhead', {
 export type Overhead = Infer<typeof OverheadSchema>;
 
 export const RuntimeClassSchedulingSchema = object('Scheduling', {
-  nodeSelector: map(string),
+  nodeSelector: atomic(map(string)),
   tolerations: array(TolerationSchema),
 });
 export type RuntimeClassScheduling = Infer<typeof RuntimeClassSchedulingSchema>;

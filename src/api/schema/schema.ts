@@ -39,6 +39,8 @@ export interface ArraySchema<Item extends Schema = Schema> {
   readonly items: Item;
   /** The fields that identify an element (`name`, `mountPath`) in a list that is a map by these keys: server-side apply owns and merges its elements one by one. */
   readonly mergeKeys?: readonly string[];
+  /** What an element means that leaves a merge key out, where that is not simply the empty value of a required field: `protocol` is TCP. */
+  readonly keyDefaults?: Readonly<Record<string, string>>;
   /** A list without merge keys is `atomic` (one owner for all of it) unless it says `set` (each scalar on its own). */
   readonly listType?: 'set' | 'atomic';
   /**
@@ -115,7 +117,7 @@ export const intOrString = { kind: 'intOrString' } as const;
 export const opaque = { kind: 'opaque' } as const;
 
 export const oneOf = <const Values extends readonly string[]>(...values: Values) => ({ kind: 'string', values }) as const;
-export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[], options: Pick<ArraySchema, 'listType' | 'patch' | 'retainKeys'> = {}): ArraySchema<Item> => ({
+export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[], options: Pick<ArraySchema, 'listType' | 'patch' | 'retainKeys' | 'keyDefaults'> = {}): ArraySchema<Item> => ({
   kind: 'array',
   items,
   mergeKeys,
@@ -125,6 +127,8 @@ export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly str
 export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge' = 'replace'): ArraySchema<Item> => ({ kind: 'array', items, listType: 'set', patch });
 /** An object or a map that has one owner as a whole. */
 export const atomic = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: true });
+/** Undoes `atomic` for one field of a type that otherwise has one owner. */
+export const granular = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: false });
 /** An object of which a strategic merge patch may say which fields stay. */
 export const retainKeys = <S extends ObjectSchema>(schema: S): S => ({ ...schema, retainKeys: true });
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });

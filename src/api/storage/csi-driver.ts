@@ -1,5 +1,5 @@
 /** CSIDriver of storage.k8s.io/v1. Which fields exist follows k8s.io/api/storage/v1. */
-import { array, boolean, int64, object, oneOf, required, string } from '../schema/schema.ts';
+import { array, boolean, int64, object, oneOf, required, set, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
 
@@ -18,7 +18,7 @@ export type TokenRequest = Infer<typeof TokenRequestSchema>;
 export const CSIDriverSpecSchema = object('CSIDriverSpec', {
   attachRequired: boolean,
   podInfoOnMount: boolean,
-  volumeLifecycleModes: array(VolumeLifecycleModeSchema),
+  volumeLifecycleModes: set(VolumeLifecycleModeSchema),
   storageCapacity: boolean,
   fsGroupPolicy: FsGroupPolicySchema,
   tokenRequests: array(TokenRequestSchema),
