@@ -65,6 +65,8 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly atomic?: boolean;
   /** A strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
   readonly retainKeys?: boolean;
+  /** A strategic merge patch sets it as a whole (patchStrategy replace). */
+  readonly patch?: 'replace';
 }
 /** Any JSON value, kept as it came. */
 export interface OpaqueSchema {
@@ -131,6 +133,8 @@ export const atomic = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ .
 export const granular = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: false });
 /** An object of which a strategic merge patch may say which fields stay. */
 export const retainKeys = <S extends ObjectSchema>(schema: S): S => ({ ...schema, retainKeys: true });
+/** An object that a strategic merge patch does not look into. */
+export const replaced = <S extends ObjectSchema>(schema: S): S => ({ ...schema, patch: 'replace' });
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
 export const required = <S extends Schema>(schema: S): Field<S, true> => ({ schema, required: true });
 const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, required: false });

@@ -1,0 +1,13 @@
+/** Eviction of policy/v1: the body that asks for a pod to leave as far as its disruption budgets let it. Which fields exist follows k8s.io/api/policy/v1. */
+import { object, required, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+import { DeleteOptionsSchema } from '../core/delete-options.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
+
+export const EvictionSchema = object('Eviction', {
+  kind: string,
+  apiVersion: string,
+  metadata: required(ObjectMetaSchema),
+  deleteOptions: DeleteOptionsSchema,
+});
+export type Eviction = Infer<typeof EvictionSchema>;
