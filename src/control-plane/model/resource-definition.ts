@@ -51,12 +51,12 @@ export interface ResourceRules<T extends ApiObject> {
   readonly applyDefaults: (object: T) => T;
   /** Clears what a creator may not set, fills in what follows from the rest. Runs after defaults, before admission. `status` is dropped by itself when `hasStatus`. */
   readonly prepareForCreate?: (object: T) => T;
-  /** Of a defaulted object. Metadata common to all kinds is checked by the machinery; `validateName` says which names are allowed. */
+  /** Of a defaulted object, its metadata included. The machinery checks metadata as well (what is said twice counts once), names only by `validateName`. */
   readonly validate: (object: T) => readonly FieldError[];
   readonly validateName?: (name: string) => readonly string[];
   readonly prepareForUpdate?: (object: T, old: T) => T;
   readonly validateUpdate: (object: T, old: T) => readonly FieldError[];
-  /** For writes to `status`: the machinery has kept everything but status (and labels, annotations stay as old). */
+  /** For writes to `status`: the machinery has kept everything but status and metadata; a kind whose status writes may not change labels puts the old ones back. */
   readonly prepareForStatusUpdate?: (object: T, old: T) => T;
   readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[];
   readonly warnings?: (object: T, old: T | undefined) => readonly string[];
@@ -66,6 +66,10 @@ export interface ResourceRules<T extends ApiObject> {
   readonly requiresResourceVersion?: boolean;
   /** Graceful deletion: seconds the object stays with a deletionTimestamp, or 0. Absent: deleted at once. */
   readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number;
+  /** Namespaces: the object as it stays, terminating, until something lets go of it; undefined when nothing holds it (any more). */
+  readonly holdDeletion?: (object: T) => T | undefined;
+  /** A deletion that takes effect at once answers with the object rather than a Status (upstream: ReturnDeletedObject). */
+  readonly returnsDeleted?: boolean;
   /** What becomes of dependents when the request does not say (upstream: DefaultGarbageCollectionPolicy). Absent: Background. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
 }
