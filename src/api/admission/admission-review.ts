@@ -1,0 +1,60 @@
+/** AdmissionReview of admission.k8s.io/v1: what webhooks are asked and what they answer. Which fields exist follows k8s.io/api/admission/v1. */
+import { array, boolean, bytes, map, object, oneOf, opaque, required, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+import { UserInfoSchema } from '../authentication/token-review.ts';
+import { StatusSchema } from '../status/status.ts';
+
+export const GroupVersionKindSchema = object('GroupVersionKind', {
+  group: required(string),
+  version: required(string),
+  kind: required(string),
+});
+export type GroupVersionKind = Infer<typeof GroupVersionKindSchema>;
+
+export const GroupVersionResourceSchema = object('GroupVersionResource', {
+  group: required(string),
+  version: required(string),
+  resource: required(string),
+});
+export type GroupVersionResource = Infer<typeof GroupVersionResourceSchema>;
+
+export const AdmissionRequestSchema = object('AdmissionRequest', {
+  uid: required(string),
+  /** The kind the webhook's rules name; `requestKind` is that of the request, which differs with `matchPolicy: Equivalent`. */
+  kind: required(GroupVersionKindSchema),
+  resource: required(GroupVersionResourceSchema),
+  subResource: string,
+  requestKind: GroupVersionKindSchema,
+  requestResource: GroupVersionResourceSchema,
+  requestSubResource: string,
+  name: string,
+  namespace: string,
+  operation: required(oneOf('CREATE', 'UPDATE', 'DELETE', 'CONNECT')),
+  userInfo: required(UserInfoSchema),
+  object: opaque,
+  oldObject: opaque,
+  dryRun: boolean,
+  options: opaque,
+});
+export type AdmissionRequest = Infer<typeof AdmissionRequestSchema>;
+
+export const AdmissionResponseSchema = object('AdmissionResponse', {
+  uid: required(string),
+  allowed: required(boolean),
+  status: StatusSchema,
+  /** Of the type `patchType` says, in base64. */
+  patch: bytes,
+  patchType: string,
+  auditAnnotations: map(string),
+  warnings: array(string),
+});
+export type AdmissionResponse = Infer<typeof AdmissionResponseSchema>;
+
+/** No API object: it has no metadata. */
+export const AdmissionReviewSchema = object('AdmissionReview', {
+  kind: string,
+  apiVersion: string,
+  request: AdmissionRequestSchema,
+  response: AdmissionResponseSchema,
+});
+export type AdmissionReview = Infer<typeof AdmissionReviewSchema>;

@@ -1,0 +1,19 @@
+/** SelfSubjectReview of authentication.k8s.io/v1: who am I? Which fields exist follows k8s.io/api/authentication/v1. */
+import { object, required, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
+import { UserInfoSchema } from './token-review.ts';
+
+export const SelfSubjectReviewStatusSchema = object('SelfSubjectReviewStatus', {
+  userInfo: UserInfoSchema,
+});
+export type SelfSubjectReviewStatus = Infer<typeof SelfSubjectReviewStatusSchema>;
+
+/** Not stored: the answer to a create has the status. */
+export const SelfSubjectReviewSchema = object('SelfSubjectReview', {
+  kind: string,
+  apiVersion: string,
+  metadata: required(ObjectMetaSchema),
+  status: SelfSubjectReviewStatusSchema,
+});
+export type SelfSubjectReview = Infer<typeof SelfSubjectReviewSchema>;

@@ -1,0 +1,22 @@
+/** SelfSubjectAccessReview of authorization.k8s.io/v1: may I do that? Which fields exist follows k8s.io/api/authorization/v1. */
+import { object, required, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
+import { NonResourceAttributesSchema, ResourceAttributesSchema, SubjectAccessReviewStatusSchema } from './access-review.ts';
+
+/** Exactly one of the two. */
+export const SelfSubjectAccessReviewSpecSchema = object('SelfSubjectAccessReviewSpec', {
+  resourceAttributes: ResourceAttributesSchema,
+  nonResourceAttributes: NonResourceAttributesSchema,
+});
+export type SelfSubjectAccessReviewSpec = Infer<typeof SelfSubjectAccessReviewSpecSchema>;
+
+/** Not stored: the answer to a create has the status. */
+export const SelfSubjectAccessReviewSchema = object('SelfSubjectAccessReview', {
+  kind: string,
+  apiVersion: string,
+  metadata: required(ObjectMetaSchema),
+  spec: required(SelfSubjectAccessReviewSpecSchema),
+  status: SubjectAccessReviewStatusSchema,
+});
+export type SelfSubjectAccessReview = Infer<typeof SelfSubjectAccessReviewSchema>;

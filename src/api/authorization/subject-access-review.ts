@@ -1,0 +1,15 @@
+/** SubjectAccessReview of authorization.k8s.io/v1: may this user do that? Which fields exist follows k8s.io/api/authorization/v1. */
+import { object, required, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
+import { SubjectAccessReviewSpecSchema, SubjectAccessReviewStatusSchema } from './access-review.ts';
+
+/** Not stored: the answer to a create has the status. */
+export const SubjectAccessReviewSchema = object('SubjectAccessReview', {
+  kind: string,
+  apiVersion: string,
+  metadata: required(ObjectMetaSchema),
+  spec: required(SubjectAccessReviewSpecSchema),
+  status: SubjectAccessReviewStatusSchema,
+});
+export type SubjectAccessReview = Infer<typeof SubjectAccessReviewSchema>;
