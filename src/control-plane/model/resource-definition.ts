@@ -39,25 +39,59 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly connects?: readonly SubresourceConnect[];
   /** Objects of this kind are stored as those of `stored` (events.k8s.io Events as core Events). */
   readonly storedAs?: { readonly stored: ResourceType; readonly toStored: (object: T) => ApiObject; readonly fromStored: (object: ApiObject) => T };
+  /** Fills in what must be unique in the cluster (addresses, ports). The last step before the store, after validation; `old` is undefined for a creation. Refuses with `ApiStatusError`. */
+  readonly allocate?: (object: T, old: T | undefined, claims: Claims) => Promise<Allocated<T>>;
+  /** After the object is gone from the store: gives back what `allocate` took for it. */
+  readonly deallocate?: (object: T, claims: Claims) => Promise<void>;
   /** Not stored at all: reviews. The answer to a create. */
   readonly review?: (object: T, access: ReviewAccess) => Promise<T>;
 }
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
+/** What rules may know of the request beside its object: who asks (certificate requests say whose they are) and when. */
+export interface RequestFacts {
+  readonly user: UserInfo;
+  readonly nowMs: number;
+}
+
+/**
+ * What only one object in the cluster may have, as names below `space` (addresses of services: `serviceips`; ports: `servicenodeports`). Taken in the
+ * store, so that of several API servers only one gets it, and until `release`, across restarts.
+ */
+export interface Claims {
+  readonly settings: { readonly serviceCidrs: readonly string[]; readonly nodePorts: { readonly first: number; readonly last: number } };
+  readonly nowMs: number;
+  /** A number in [0, 1). */
+  random(): number;
+  /** Names that are probably taken, from the cache: only a hint of what not to try. */
+  list<U extends ApiObject>(type: ResourceType<U>, namespace: string): readonly U[];
+  /** `owner` is who has it, as `namespace/name`; what its owner has already is taken again with success. With `dryRun` it is only looked at. */
+  take(space: string, name: string, owner: string): Promise<'taken' | 'used'>;
+  /** Only what `owner` has. */
+  release(space: string, name: string, owner: string): Promise<void>;
+}
+
+/** The object with what it was given, and what is to be done after the attempt to store it. */
+export interface Allocated<T> {
+  readonly object: T;
+  /** Gives back what was taken in vain, or what the object has no longer. */
+  settle(stored: boolean): Promise<void>;
+}
+
 /** What upstream calls a strategy. Functions are pure: they get objects and return new ones. */
 export interface ResourceRules<T extends ApiObject> {
   /** As the API server would have stored it. */
   readonly applyDefaults: (object: T) => T;
   /** Clears what a creator may not set, fills in what follows from the rest. Runs after defaults, before admission. `status` is dropped by itself when `hasStatus`. */
-  readonly prepareForCreate?: (object: T) => T;
+  readonly prepareForCreate?: (object: T, request: RequestFacts) => T;
   /** Of a defaulted object, its metadata included. The machinery checks metadata as well (what is said twice counts once), names only by `validateName`. */
   readonly validate: (object: T) => readonly FieldError[];
   readonly validateName?: (name: string) => readonly string[];
-  readonly prepareForUpdate?: (object: T, old: T) => T;
+  readonly prepareForUpdate?: (object: T, old: T, request: RequestFacts) => T;
   readonly validateUpdate: (object: T, old: T) => readonly FieldError[];
   /** For writes to `status`: the machinery has kept everything but status and metadata; a kind whose status writes may not change labels puts the old ones back. */
-  readonly prepareForStatusUpdate?: (object: T, old: T) => T;
+  readonly prepareForStatusUpdate?: (object: T, old: T, request: RequestFacts) => T;
   readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[];
   readonly warnings?: (object: T, old: T | undefined) => readonly string[];
   /** PUT of what does not exist creates it (leases, services' endpoints, ...). */
@@ -94,7 +128,7 @@ export interface SubresourceView<T extends ApiObject> {
   /** Absent: the object. */
   readonly read?: (object: T) => ApiObject;
   /** The object after a write of `body`. */
-  readonly write: (current: T, body: ApiObject) => T;
+  readonly write: (current: T, body: ApiObject, request: RequestFacts) => T;
   readonly validate: (object: T, old: T) => readonly FieldError[];
 }
 
