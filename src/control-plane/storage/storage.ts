@@ -6,6 +6,8 @@
  * 2. Revisions only grow, across restarts too; the revision of the store is that of its newest write.
  * 3. A watch from revision r delivers every write after r exactly once, in order of revision, or ends with `Compacted`.
  * 4. Conditional writes are atomic: of two with the same condition one wins.
+ * 5. Watches that are not behind hear of a write before the promise of its writer resolves: who has an answer finds it in what watchers built up.
+ *    (A store over the network whose watch is broken at that moment lets the writer wait for it only so long.)
  */
 export interface Storage {
   /** The newest value, or undefined. Linearizable: sees every acknowledged write. */
@@ -20,7 +22,8 @@ export interface Storage {
   delete(key: string, expected: number): Promise<WriteResult>;
   /**
    * Every write to keys with the prefix after revision `after`. `listener` is called in order, never before the write is durable, and never again after
-   * `close`. Writes of one transaction come in one call. It ends by itself only through `onEnd`.
+   * `close`. Writes of one transaction come in one call. `revision` is how far the watch has come; `events` is empty when that is all there is to say (the
+   * writes went to other keys), so that a cache knows how new it is. Calls never come from within `watch` itself. It ends by itself only through `onEnd`.
    */
   watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch;
   /** Forgets values that were overwritten or deleted before `revision`; lists and watches from before it get `Compacted`. */

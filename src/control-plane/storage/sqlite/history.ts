@@ -1,0 +1,248 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { KubeletError } from '../../../base/errors.ts';
+import { keyAfter, prefixEnd } from '../key-range.ts';
+import type { StorageEvent, StorageListOptions, StoredList, StoredValue, WriteResult } from '../storage.ts';
+
+/** A write that somebody waits for. `value` undefined deletes. */
+export interface Write {
+  readonly key: string;
+  readonly expected: number;
+  readonly value: string | undefined;
+  /** Seconds since 1970. */
+  readonly expiresAtSeconds?: number;
+}
+
+interface KeyRow {
+  readonly revision: number;
+  readonly deleted: number;
+}
+interface HistoryRow {
+  readonly revision: number;
+  readonly key: string;
+  readonly previous: number;
+  readonly deleted: number;
+  readonly value: string;
+}
+
+/** After all keys: no text begins with this noncharacter twice. */
+const LAST_KEY = '\u{10ffff}\u{10ffff}';
+
+/**
+ * All SQL on the tables of `sqlite-database.ts` that reads and writes keys. Writing methods belong inside `transaction`; nothing here waits.
+ * The revision and the compacted revision are kept beside the tables and are right again after a transaction that failed.
+ */
+export class History {
+  readonly #database: DatabaseSync;
+  readonly #statements: ReturnType<typeof prepare>;
+  #revision = 1;
+  #compacted = 1;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#statements = prepare(database);
+    this.#readMarks();
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  /** Everything `work` wrote is durable when this returns; nothing of it is there when this throws. */
+  transaction<T>(work: () => T): T {
+    this.#statements.begin.run();
+    try {
+      const result = work();
+      this.#statements.commit.run();
+      return result;
+    } catch (error) {
+      // Some failures (a full disk) have rolled back already.
+      if (this.#database.isTransaction) this.#statements.rollback.run();
+      this.#readMarks();
+      throw error;
+    }
+  }
+
+  get(key: string): StoredValue | undefined {
+    const row = this.#statements.newest.get(key) as StoredValue | undefined;
+    return row === undefined ? undefined : storedValue(row);
+  }
+
+  /** Judges the condition and writes. `events` gets what watchers are to be told. */
+  write(write: Write, events: StorageEvent[]): WriteResult {
+    const { key, expected, value } = write;
+    const found = this.#statements.find.get(key) as KeyRow | undefined;
+    const current = found === undefined || found.deleted === 1 ? 0 : found.revision;
+    if (current !== expected || (value === undefined && current === 0)) return { outcome: 'conflict', current: current === 0 ? undefined : this.get(key) };
+    const revision = this.#append({ key, previous: found?.revision ?? 0, value, events });
+    if (write.expiresAtSeconds !== undefined) this.#statements.addExpiry.run(write.expiresAtSeconds, revision);
+    return { outcome: 'done', revision };
+  }
+
+  /** Deletes up to `limit` keys whose time has come. Tells whether that was all. */
+  expire(nowSeconds: number, limit: number, events: StorageEvent[]): boolean {
+    const due = this.#statements.dueExpiries.all(nowSeconds, limit) as unknown as { at: number; revision: number; key: string | null }[];
+    for (const { at, revision, key } of due) {
+      this.#statements.dropExpiry.run(at, revision);
+      if (key !== null) this.#append({ key, previous: revision, value: undefined, events });
+    }
+    return due.length < limit;
+  }
+
+  /** Seconds since 1970 of the next expiry, undefined when nothing expires. */
+  nextExpirySeconds(): number | undefined {
+    return (this.#statements.nextExpiry.get() as { at: number | null }).at ?? undefined;
+  }
+
+  list(prefix: string, options: StorageListOptions): StoredList {
+    const { limit = 0, afterKey, revision = this.#revision } = options;
+    if (revision > this.#revision) throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, { op: 'list' });
+    if (revision < this.#compacted) throw new KubeletError('Conflict', `revision ${revision} is compacted, the oldest is ${this.#compacted}`, { op: 'list' });
+    const from = afterKey?.startsWith(prefix) === true ? keyAfter(afterKey) : prefix;
+    const end = prefixEnd(prefix) ?? LAST_KEY;
+    return revision === this.#revision ? this.#listNewest(from, end, limit) : this.#listAsOf(from, end, limit, revision);
+  }
+
+  #listNewest(from: string, end: string, limit: number): StoredList {
+    // -1 is SQLite's word for no limit.
+    const rows = this.#statements.listNewest.all(from, end, limit === 0 ? -1 : limit) as unknown as StoredValue[];
+    const items = rows.map(storedValue);
+    const last = items.at(-1);
+    const full = limit > 0 && items.length === limit && last !== undefined;
+    const remaining = full ? (this.#statements.count.get(keyAfter(last.key), end) as { count: number }).count : 0;
+    return { items, revision: this.#revision, remaining };
+  }
+
+  /** Walks from each key's newest write back to the one that stood at `revision`. */
+  #listAsOf(from: string, end: string, limit: number, revision: number): StoredList {
+    const items: StoredValue[] = [];
+    let remaining = 0;
+    for (const row of this.#statements.keysOf.iterate(from, end)) {
+      const { key, revision: newest } = row as unknown as { key: string; revision: number };
+      const standing = this.#standingAt(newest, revision);
+      if (standing === undefined) continue;
+      if (limit > 0 && items.length === limit) remaining++;
+      else items.push({ key, value: this.#valueOf(standing), revision: standing });
+    }
+    return { items, revision, remaining };
+  }
+
+  /** The write in the chain that ends with `newest` that stood at `revision`; undefined when the key was not there. */
+  #standingAt(newest: number, revision: number): number | undefined {
+    let at = newest;
+    for (;;) {
+      const row = this.#statements.link.get(at) as { previous: number; deleted: number } | undefined;
+      if (row === undefined) return undefined;
+      if (at <= revision) return row.deleted === 1 ? undefined : at;
+      at = row.previous;
+    }
+  }
+
+  #valueOf(revision: number): string {
+    return (this.#statements.value.get(revision) as { value: string }).value;
+  }
+
+  /** The first `limit` writes after `after` and up to the newest, of all keys; the last one's revision is where to go on. */
+  eventsAfter(after: number, limit: number): StorageEvent[] {
+    const rows = this.#statements.since.all(after, limit) as unknown as HistoryRow[];
+    return rows.map(({ revision, key, deleted, value }) => ({ type: deleted === 1 ? 'delete' : 'put', key, value, revision }));
+  }
+
+  /** Lists and watches from before `revision` are refused from now on; `sweep` takes the rows away. */
+  compact(revision: number): void {
+    if (revision > this.#revision) throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, { op: 'compact' });
+    if (revision <= this.#compacted) return;
+    this.#statements.setMark.run(revision, 'compacted');
+    this.#compacted = revision;
+  }
+
+  /** True when nothing is compacted that is still there. */
+  get swept(): boolean {
+    return this.#sweptTo() >= this.#compacted;
+  }
+
+  /**
+   * Takes away what the next `limit` writes replaced, and those of them that are deletions; true when all up to the compacted revision is swept.
+   * Each write is looked at once in its life, so forgetting costs as much as was written and not as much as is there.
+   */
+  sweep(limit: number): boolean {
+    const swept = this.#sweptTo();
+    if (swept >= this.#compacted) return true;
+    const rows = this.#statements.links.all(swept, this.#compacted, limit) as unknown as { revision: number; key: string; previous: number; deleted: number }[];
+    for (const { revision, key, previous, deleted } of rows) {
+      if (previous !== 0) this.#statements.forget.run(previous);
+      if (deleted === 0) continue;
+      this.#statements.forget.run(revision);
+      this.#statements.forgetKey.run(key, revision);
+    }
+    const done = rows.length < limit;
+    this.#statements.setMark.run(done ? this.#compacted : (rows.at(-1)?.revision ?? this.#compacted), 'swept');
+    return done;
+  }
+
+  /** A write that changes nothing, to see whether writing works. */
+  touch(): void {
+    this.#statements.setMark.run(this.#compacted, 'compacted');
+  }
+
+  #sweptTo(): number {
+    return (this.#statements.getMark.get('swept') as { value: number }).value;
+  }
+
+  #append({ key, previous, value, events }: { key: string; previous: number; value: string | undefined; events: StorageEvent[] }): number {
+    const revision = this.#revision + 1;
+    const deleted = value === undefined ? 1 : 0;
+    this.#statements.insert.run(revision, key, previous, deleted, value ?? '');
+    this.#statements.setKey.run(key, revision, deleted);
+    this.#revision = revision;
+    events.push({ type: value === undefined ? 'delete' : 'put', key, value: value ?? '', revision });
+    return revision;
+  }
+
+  /** The compacted revision counts too: after everything was deleted and forgotten, no row knows how far the store had come. */
+  #readMarks(): void {
+    const { newest } = this.#statements.newestRevision.get() as { newest: number | null };
+    this.#compacted = (this.#statements.getMark.get('compacted') as { value: number }).value;
+    this.#revision = Math.max(newest ?? 0, this.#compacted);
+  }
+}
+
+/** An ordinary object: the rows have no prototype. */
+function storedValue({ key, value, revision }: StoredValue): StoredValue {
+  return { key, value, revision };
+}
+
+function prepare(database: DatabaseSync) {
+  const sql = (text: string): StatementSync => database.prepare(text);
+  return {
+    begin: sql('BEGIN IMMEDIATE'),
+    commit: sql('COMMIT'),
+    rollback: sql('ROLLBACK'),
+    newestRevision: sql('SELECT max(revision) AS newest FROM history'),
+    getMark: sql('SELECT value FROM meta WHERE name = ?'),
+    setMark: sql('UPDATE meta SET value = ? WHERE name = ?'),
+    find: sql('SELECT revision, deleted FROM keys WHERE key = ?'),
+    newest: sql('SELECT h.key, h.value, h.revision FROM keys k JOIN history h ON h.revision = k.revision WHERE k.key = ? AND k.deleted = 0'),
+    insert: sql('INSERT INTO history (revision, key, previous, deleted, value) VALUES (?, ?, ?, ?, ?)'),
+    setKey: sql('INSERT INTO keys (key, revision, deleted) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, deleted = excluded.deleted'),
+    listNewest: sql(`SELECT k.key, h.value, h.revision FROM keys k CROSS JOIN history h ON h.revision = k.revision
+      WHERE k.key >= ? AND k.key < ? AND k.deleted = 0 ORDER BY k.key LIMIT ?`),
+    count: sql('SELECT count(*) AS count FROM keys WHERE key >= ? AND key < ? AND deleted = 0'),
+    keysOf: sql('SELECT key, revision FROM keys WHERE key >= ? AND key < ? ORDER BY key'),
+    link: sql('SELECT previous, deleted FROM history WHERE revision = ?'),
+    links: sql('SELECT revision, key, previous, deleted FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?'),
+    value: sql('SELECT value FROM history WHERE revision = ?'),
+    since: sql('SELECT revision, key, deleted, value FROM history WHERE revision > ? ORDER BY revision LIMIT ?'),
+    forget: sql('DELETE FROM history WHERE revision = ?'),
+    forgetKey: sql('DELETE FROM keys WHERE key = ? AND revision = ?'),
+    addExpiry: sql('INSERT INTO expiry (at_seconds, revision) VALUES (?, ?)'),
+    dropExpiry: sql('DELETE FROM expiry WHERE at_seconds = ? AND revision = ?'),
+    // The key is null where the write was replaced since.
+    dueExpiries: sql(`SELECT e.at_seconds AS at, e.revision, k.key FROM expiry e LEFT JOIN history h ON h.revision = e.revision
+      LEFT JOIN keys k ON k.key = h.key AND k.revision = e.revision WHERE e.at_seconds <= ? ORDER BY e.at_seconds, e.revision LIMIT ?`),
+    nextExpiry: sql('SELECT min(at_seconds) AS at FROM expiry'),
+  };
+}

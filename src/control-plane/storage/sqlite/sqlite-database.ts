@@ -1,0 +1,97 @@
+import { mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+
+/** The mark of our files ('kcps'), so that no other program's database is taken for the cluster's state. */
+const APPLICATION_ID = 0x6b637073;
+const FORMAT_VERSION = 1;
+
+/** Bytes of the page cache, as SQLite wants them: kibibytes below zero. */
+const PAGE_CACHE = -6144;
+/** The write-ahead log is copied into the file whenever it has grown to so many pages of 4 KiB, and keeps at most so many bytes after that. */
+const CHECKPOINT_PAGES = 1000;
+const KEPT_LOG_BYTES = 8 * 1024 * 1024;
+
+/**
+ * - `history`: one row per write not yet forgotten; `previous` is the revision it replaced (0: none), so the versions of a key are a chain. `value`
+ *   stands last: what does not need it does not read it.
+ * - `keys`: the newest write of each key, deletions too until they are forgotten.
+ * - `expiry`: when to delete what; a row counts only while its revision is still the key's newest.
+ * - `meta`: `compacted` and how far forgetting has come (`swept`).
+ */
+const TABLES = `
+  CREATE TABLE history (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, previous INTEGER NOT NULL, deleted INTEGER NOT NULL, value TEXT NOT NULL);
+  CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, deleted INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE expiry (at_seconds INTEGER NOT NULL, revision INTEGER NOT NULL, PRIMARY KEY (at_seconds, revision)) WITHOUT ROWID;
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO meta VALUES ('compacted', 1), ('swept', 1);
+`;
+
+/**
+ * Opens the store's file, making it and its folder where missing, and keeps every other process out until it is closed or this process dies.
+ * Rejections say which file and what to do: kind `Conflict` when another process has it, `Invalid` when it is no store of ours, `Internal` when damaged.
+ */
+export function openDatabase(file: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    database = new DatabaseSync(file, { timeout: 0 });
+    // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared memory.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    checkMark(database, file);
+    // The order matters: how free pages are given back can be chosen only before the first table.
+    database.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    database.exec(`PRAGMA cache_size = ${PAGE_CACHE}; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY`);
+    database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
+    database.exec('BEGIN EXCLUSIVE');
+    if (pragma(database, 'user_version') === 0) database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
+    database.exec('COMMIT');
+    return database;
+  } catch (error) {
+    database?.close();
+    throw storageError('open', file, error);
+  }
+}
+
+/** Refuses other programs' databases and those of later versions. */
+function checkMark(database: DatabaseSync, file: string): void {
+  const version = pragma(database, 'user_version');
+  const mark = pragma(database, 'application_id');
+  if (mark === APPLICATION_ID && version === FORMAT_VERSION) return;
+  if (mark === APPLICATION_ID) {
+    throw new KubeletError('Invalid', `${file} was written by another version of this program (format ${version}, known is ${FORMAT_VERSION}): run that version`, { op: 'open' });
+  }
+  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number };
+  if (mark !== 0 || tables.count > 0) throw new KubeletError('Invalid', `${file} is the database of another program: name another file for the cluster's state`, { op: 'open' });
+}
+
+export function pragma(database: DatabaseSync, name: string): number {
+  const row = database.prepare(`PRAGMA ${name}`).get();
+  return Number(Object.values(row ?? {})[0] ?? 0);
+}
+
+/** Primary result codes, from SQLite's documentation. */
+const SQLITE = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 };
+
+/** What SQLite said, as what a person can act on. */
+export function storageError(op: string, file: string, error: unknown): KubeletError {
+  if (error instanceof KubeletError) return error;
+  const extended = typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
+  const code = extended === undefined ? undefined : extended & 0xff;
+  const said = `${errorMessage(error)}${extended === undefined ? '' : ` (SQLite ${extended})`}`;
+  const options = { op, cause: error };
+  if (code === SQLITE.busy) return new KubeletError('Conflict', `${file} is open in another process: stop that one (\`fuser ${file}\` names it), or name another file for this one`, options);
+  if (code === SQLITE.full) return new KubeletError('Unavailable', `nothing can be written to ${file}: the disk is full (${said}); free space below ${path.dirname(file)}, no restart is needed`, options);
+  if (code === SQLITE.corrupt || code === SQLITE.notADatabase) {
+    return new KubeletError('Internal', `${file} is damaged: ${said}; move it and its -wal aside and put a backup in its place`, options);
+  }
+  if (code === SQLITE.readonly || code === SQLITE.cannotOpen) return new KubeletError('Unavailable', `${file} cannot be ${op === 'open' ? 'opened' : 'written'}: ${said}; check its folder and rights`, options);
+  if (code === SQLITE.ioError) return new KubeletError('Unavailable', `${op} of ${file} failed: ${said}; look for errors of the disk in the kernel's log`, options);
+  return new KubeletError('Internal', `${op} of ${file} failed: ${said}`, options);
+}
+
+/** Bytes of the file and of the log beside it. */
+export function diskBytes(file: string): number {
+  return [file, `${file}-wal`].reduce((sum, part) => sum + (statSync(part, { throwIfNoEntry: false })?.size ?? 0), 0);
+}

@@ -1,0 +1,69 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { History } from './history.ts';
+import { pragma } from './sqlite-database.ts';
+
+/** Writes looked at, or pages given back, in one turn of the event loop: about a millisecond. */
+const SLICE_WRITES = 200;
+const SLICE_PAGES = 100;
+/** Free pages are kept for the writes to come, up to this share of the file (and this many: 4 MiB). */
+const KEPT_FREE_SHARE = 0.25;
+const KEPT_FREE_PAGES = 1024;
+
+/** Keeps the disk bounded: takes forgotten writes out of the tables in slices, gives pages back when many are free, and empties the log after that. */
+export class SqliteMaintenance {
+  readonly #database: DatabaseSync;
+  readonly #history: History;
+  readonly #log: Logger;
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(database: DatabaseSync, history: History, options: { readonly log: Logger }) {
+    this.#database = database;
+    this.#history = history;
+    this.#log = options.log;
+  }
+
+  /** Resolves when all that is compacted is gone; the one under way goes on to what was compacted meanwhile. Never rejects: what is left is done next time. */
+  sweep(): Promise<void> {
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      let worked = false;
+      for (let done = false; !done; ) {
+        await turn();
+        if (this.#closed) return;
+        if (this.#history.swept) break;
+        done = this.#history.transaction(() => this.#history.sweep(SLICE_WRITES));
+        worked = true;
+      }
+      if (worked) await this.#giveBack();
+    } catch (error) {
+      this.#log.error('The store could not take away what is compacted; it tries again with the next compaction', { error: errorMessage(error) });
+    }
+  }
+
+  async #giveBack(): Promise<void> {
+    const free = pragma(this.#database, 'freelist_count');
+    const kept = Math.max(KEPT_FREE_PAGES, Math.floor(pragma(this.#database, 'page_count') * KEPT_FREE_SHARE));
+    for (let left = free - kept; left > 0; left -= SLICE_PAGES) {
+      this.#database.exec(`PRAGMA incremental_vacuum(${Math.min(left, SLICE_PAGES)})`);
+      await turn();
+      if (this.#closed) return;
+    }
+    if (free > kept) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

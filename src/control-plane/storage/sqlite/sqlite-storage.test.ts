@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { done, storageContract } from '../testing/storage-contract.ts';
+import { WatchLog } from '../testing/watch-log.ts';
+import { SqliteStorage } from './sqlite-storage.ts';
+
+interface OpenStore {
+  readonly folder: string;
+  readonly file: string;
+  readonly clock: FakeClock;
+  readonly open: () => SqliteStorage;
+}
+
+function newStore(): OpenStore {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kts-sqlite-'));
+  const clock = new FakeClock();
+  const file = path.join(folder, 'state', 'state.db');
+  return { folder, file, clock, open: () => new SqliteStorage({ file, clock, log: recordingLog() }) };
+}
+
+storageContract('SQLite', async () => {
+  const { folder, clock, open } = newStore();
+  let storage = open();
+  return {
+    storage,
+    prefix: '/registry/',
+    elapse: (seconds) => clock.advance(seconds * 1000),
+    reopen: async () => {
+      await storage.close();
+      storage = open();
+      return storage;
+    },
+    stop: async () => {
+      await storage.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+});
+
+describe('the store in a SQLite file', () => {
+  let store: OpenStore;
+  const opened: SqliteStorage[] = [];
+  const open = (): SqliteStorage => {
+    const storage = store.open();
+    opened.push(storage);
+    return storage;
+  };
+  beforeEach(() => void (store = newStore()));
+  afterEach(async () => {
+    for (const storage of opened.splice(0)) await storage.close();
+    rmSync(store.folder, { recursive: true, force: true });
+  });
+  const refusal = (): KubeletError => {
+    try {
+      open();
+    } catch (error) {
+      if (error instanceof KubeletError) return error;
+    }
+    return assert.fail('it was opened, or failed with another error');
+  };
+
+  it('shares one commit between the writes of one turn, and one in no hurry waits for another or for 100 ms', async () => {
+    const storage = open();
+    const log = new WatchLog(storage, '/', 1);
+    await Promise.all(['/a', '/b', '/c'].map((key) => storage.put(key, '', { expected: 0 })));
+    const slow = storage.put('/slow', '', { expected: 0, unhurried: true });
+    await store.clock.advance(99);
+    assert.deepEqual(log.calls.map((events) => events.length), [3]);
+    await Promise.all([storage.put('/quick', '', { expected: 0 }), slow]);
+    assert.deepEqual(log.calls.map((events) => events.map(({ key }) => key)), [['/a', '/b', '/c'], ['/slow', '/quick']]);
+    const alone = storage.put('/alone', '', { expected: 0, unhurried: true });
+    await store.clock.advance(100);
+    done(await alone);
+    assert.equal(log.calls.length, 3);
+  });
+
+  it('judges each write of a shared commit after those before it', async () => {
+    const storage = open();
+    const results = await Promise.all([storage.put('/a', '1', { expected: 0 }), storage.put('/a', '2', { expected: 2 }), storage.delete('/a', 3), storage.put('/a', '3', { expected: 0 })]);
+    assert.deepEqual(results.map((result) => done(result)), [2, 3, 4, 5]);
+  });
+
+  it('expires keys across a restart, those of one second in one commit', async () => {
+    const first = open();
+    for (const key of ['/a', '/b', '/c']) done(await first.put(key, '', { expected: 0, ttlSeconds: key === '/c' ? 3600 : 60 }));
+    await first.close();
+    const storage = open();
+    const log = new WatchLog(storage, '/', await storage.revision());
+    await store.clock.advance(58_000);
+    assert.equal(log.calls.length, 0);
+    await store.clock.advance(3000);
+    assert.deepEqual(log.calls.map((events) => events.map(({ type, key }) => `${type} ${key}`)), [['delete /a', 'delete /b']]);
+    assert.equal(store.clock.armedTimers, 1);
+  });
+
+  it('expires more keys than one commit takes', async () => {
+    const storage = open();
+    await Promise.all(Array.from({ length: 600 }, (_, i) => storage.put(`/${i}`, '', { expected: 0, ttlSeconds: 10 })));
+    await store.clock.advance(15_000);
+    assert.deepEqual((await storage.list('/')).items, []);
+  });
+
+  it('keeps another opener out of the file and says so', async () => {
+    const storage = open();
+    done(await storage.put('/a', '', { expected: 0 }));
+    const error = refusal();
+    assert.deepEqual([error.kind, error.message.includes(store.file), error.message.includes('another process')], ['Conflict', true, true]);
+    await storage.close();
+    assert.equal((await open().get('/a'))?.value, '');
+  });
+
+  it('does not touch a file that is no database, or the database of another program, or of a later version', async () => {
+    const storage = open();
+    await storage.close();
+    const good = readFileSync(store.file);
+    writeFileSync(store.file, 'not a database, but long enough to be looked at. '.repeat(50));
+    assert.deepEqual([refusal().kind, /damaged/.test(refusal().message)], ['Internal', true]);
+    rmSync(store.file);
+    const foreign = new DatabaseSync(store.file);
+    foreign.exec('CREATE TABLE x (y)');
+    foreign.close();
+    assert.deepEqual([refusal().kind, /another program/.test(refusal().message)], ['Invalid', true]);
+    writeFileSync(store.file, good);
+    const later = new DatabaseSync(store.file);
+    later.exec('PRAGMA user_version = 2');
+    later.close();
+    assert.deepEqual([refusal().kind, /format 2, known is 1/.test(refusal().message)], ['Invalid', true]);
+  });
+
+  it('says of a damaged file that it is damaged, and which', async () => {
+    const storage = open();
+    await Promise.all(Array.from({ length: 300 }, (_, i) => storage.put(`/${i}`, 'x'.repeat(1000), { expected: 0 })));
+    await storage.close();
+    const content = readFileSync(store.file);
+    content.fill(0xa5, 8 * 4096, 60 * 4096);
+    writeFileSync(store.file, content);
+    await assert.rejects(
+      async () => open().list('/'),
+      (error) => error instanceof KubeletError && error.kind === 'Internal' && error.message.startsWith(`${store.file} is damaged`),
+    );
+  });
+
+  it('refuses writes with the reason while there is no room, keeps what was there, and goes on when there is', async () => {
+    const limited = open();
+    const kept = done(await limited.put('/kept', '1', { expected: 0 }));
+    const log = new WatchLog(limited, '/', kept);
+    limited.limitPages(40);
+    const full = (error: unknown): boolean => error instanceof KubeletError && error.kind === 'Unavailable' && error.message.includes('the disk is full') && error.message.includes(store.file);
+    const big = 'x'.repeat(400_000);
+    const both = await Promise.allSettled([limited.put('/small', '1', { expected: 0 }), limited.put('/big', big, { expected: 0 })]);
+    assert.deepEqual(both.map((result) => result.status === 'rejected' && full(result.reason)), [true, true]);
+    assert.deepEqual([await limited.revision(), (await limited.list('/')).items.length, log.calls.length], [kept, 1, 0]);
+    limited.limitPages(100_000);
+    await limited.check();
+    assert.equal(done(await limited.put('/big', big, { expected: 0 })), kept + 1);
+    assert.deepEqual(log.words.map((word) => word.slice(0, 8)), ['put /big']);
+  });
+
+  it('gives the disk back what is forgotten', async () => {
+    const storage = open();
+    let revision = 0;
+    for (let round = 0; round < 40; round++) {
+      const stands = revision;
+      revision = done(await storage.put('/lease', 'x'.repeat(500_000), { expected: stands }));
+    }
+    const before = await storage.sizeBytes();
+    await storage.compact(revision);
+    const after = await storage.sizeBytes();
+    assert.ok(before > 20_000_000 && after < 6_000_000, `${before} bytes before, ${after} after`);
+    assert.equal((await storage.get('/lease'))?.revision, revision);
+  });
+
+  it('finishes after a restart what a compaction had begun', async () => {
+    const storage = open();
+    let revision = 0;
+    for (let round = 0; round < 500; round++) revision = done(await storage.put('/lease', String(round), { expected: revision }));
+    const compacting = storage.compact(revision);
+    await storage.close();
+    await compacting;
+    const again = open();
+    await again.compact(revision);
+    await again.close();
+    const database = new DatabaseSync(store.file);
+    const { count } = database.prepare('SELECT count(*) AS count FROM history').get() as { count: number };
+    database.close();
+    assert.equal(count, 1);
+  });
+
+  it('leaves no timer behind when closed', async () => {
+    const storage = open();
+    done(await storage.put('/a', '', { expected: 0, ttlSeconds: 60 }));
+    const pending = storage.put('/b', '', { expected: 0, unhurried: true });
+    await storage.close();
+    done(await pending);
+    assert.equal(store.clock.armedTimers, 0);
+    await assert.rejects(storage.revision(), (error) => isKind(error, 'Aborted'));
+  });
+});

@@ -1,0 +1,87 @@
+import { setImmediate } from 'node:timers';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { StorageEvent, StorageWatch, StorageWatchEnd } from '../storage.ts';
+import type { History } from './history.ts';
+
+/** How many writes of the past a watch reads in one turn of the event loop. */
+const CATCH_UP_WRITES = 500;
+
+interface Watcher {
+  readonly prefix: string;
+  readonly listener: (events: readonly StorageEvent[], revision: number) => void;
+  readonly onEnd: (error: StorageWatchEnd) => void;
+  /** Everything up to here was delivered. A watcher that is behind the store is not told of commits; it comes to them by itself. */
+  position: number;
+  live: boolean;
+  closed: boolean;
+}
+
+/**
+ * 1. A live watcher's position is the store's revision at all times but within `committed`.
+ * 2. A watcher that begins in the past reads history in slices, one a turn, until nothing is newer, and is live from that same turn on.
+ * 3. No listener is called from within `add`, and none after its `close`; one that throws loses nothing but its own call.
+ */
+export class SqliteWatches {
+  readonly #history: History;
+  readonly #log: Logger;
+  readonly #watchers = new Set<Watcher>();
+
+  constructor(history: History, log: Logger) {
+    this.#history = history;
+    this.#log = log;
+  }
+
+  add(watch: Pick<Watcher, 'prefix' | 'listener' | 'onEnd'> & { readonly after: number }): StorageWatch {
+    const { prefix, listener, onEnd, after } = watch;
+    const watcher: Watcher = { prefix, listener, onEnd, position: after, live: after === this.#history.revision, closed: false };
+    this.#watchers.add(watcher);
+    if (!watcher.live) setImmediate(() => this.#catchUp(watcher));
+    return { close: () => this.#remove(watcher) };
+  }
+
+  /** To be called right after a commit, before anybody hears of it in another way. */
+  committed(events: readonly StorageEvent[]): void {
+    const revision = this.#history.revision;
+    for (const watcher of this.#watchers) if (watcher.live) this.#deliver(watcher, events, revision);
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers) this.#remove(watcher);
+  }
+
+  #catchUp(watcher: Watcher): void {
+    if (watcher.closed) return;
+    // From the future: after a restore from an older backup, say. What it knows is not what is here.
+    if (watcher.position < this.#history.compacted || watcher.position > this.#history.revision) return this.#end(watcher, { kind: 'Compacted' });
+    try {
+      const events = this.#history.eventsAfter(watcher.position, CATCH_UP_WRITES);
+      const last = events.length < CATCH_UP_WRITES ? this.#history.revision : (events.at(-1)?.revision ?? this.#history.revision);
+      this.#deliver(watcher, events, last);
+    } catch (error) {
+      return this.#end(watcher, { kind: 'Unavailable', message: errorMessage(error) });
+    }
+    if (watcher.position === this.#history.revision) watcher.live = true;
+    else setImmediate(() => this.#catchUp(watcher));
+  }
+
+  #deliver(watcher: Watcher, events: readonly StorageEvent[], revision: number): void {
+    watcher.position = revision;
+    try {
+      watcher.listener(watcher.prefix === '' ? events : events.filter(({ key }) => key.startsWith(watcher.prefix)), revision);
+    } catch (error) {
+      this.#log.error('A watcher of the store failed', { prefix: watcher.prefix, error: errorMessage(error) });
+    }
+  }
+
+  #end(watcher: Watcher, end: StorageWatchEnd): void {
+    this.#remove(watcher);
+    watcher.onEnd(end);
+  }
+
+  #remove(watcher: Watcher): void {
+    watcher.closed = true;
+    watcher.live = false;
+    this.#watchers.delete(watcher);
+  }
+}
