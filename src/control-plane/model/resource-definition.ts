@@ -189,8 +189,3 @@ export interface ReviewAccess {
   rulesFor(user: UserInfo, namespace: string): Promise<UserRules>;
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
 }
-
-/** Forgets which type of objects the definition is about, which lists of definitions cannot tell. The machinery only ever hands it objects of its own kind. */
-export function defineResource<T extends ApiObject>(definition: ResourceDefinition<T>): ResourceDefinition {
-  return definition as unknown as ResourceDefinition;
-}
