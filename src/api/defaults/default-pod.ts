@@ -2,7 +2,7 @@ import type { Container } from '../core/container.ts';
 import type { Pod } from '../core/pod.ts';
 import type { PodSpec } from '../core/pod-spec.ts';
 import type { ContainerStatus } from '../core/pod-status.ts';
-import { allContainers } from '../pod.ts';
+import type { AnyContainer } from '../pod.ts';
 import { aggregateContainers, isHugePageResource, isPodLevelResource } from '../resources.ts';
 import { defaultContainerInPlace, requestFromLimitInPlace, roundListInPlace } from './default-container.ts';
 import { defaultVolumeInPlace } from './default-volume.ts';
@@ -20,14 +20,20 @@ export function defaultPod(pod: Pod): Pod {
   defaultPodRequests(defaulted);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork === true) for (const container of startable) exposeOnHost(container);
+  defaultPodSpecInPlace(spec);
+  roundStatus(defaulted);
+  return defaulted;
+}
+
+/** What templates of pods get, too; the rest is for pods alone. Changes `spec`. */
+export function defaultPodSpecInPlace(spec: PodSpec): void {
   defaultSpec(spec);
   for (const volume of spec.volumes ?? []) defaultVolumeInPlace(volume);
-  for (const { container } of allContainers(defaulted)) defaultContainerInPlace(container);
+  const containers: AnyContainer[] = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  for (const container of containers) defaultContainerInPlace(container);
   roundListInPlace(spec.overhead);
   roundListInPlace(spec.resources?.limits);
   roundListInPlace(spec.resources?.requests);
-  roundStatus(defaulted);
-  return defaulted;
 }
 
 function defaultSpec(spec: PodSpec): void {

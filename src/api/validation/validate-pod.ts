@@ -25,7 +25,7 @@ export function validatePod(pod: Pod): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', pod.metadata);
   validatePodAnnotations(errors, pod);
-  validateSpec(errors, 'spec', pod);
+  validatePodSpec(errors, pod);
   validateTokensHaveAccount(errors, pod.spec);
   for (const { kind, container, path } of allContainers(pod)) if (kind !== 'ephemeral') validateImagePadding(errors, path, container);
   if ((pod.spec.ephemeralContainers ?? []).length > 0) errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
@@ -34,7 +34,8 @@ export function validatePod(pod: Pod): FieldError[] {
   return errors.list;
 }
 
-function validatePodAnnotations(errors: FieldErrors, pod: Pod): void {
+/** What annotations mean that the API knows. Places begin with `metadata`. */
+export function validatePodAnnotations(errors: FieldErrors, pod: Pod): void {
   const given = pod.metadata.annotations ?? {};
   const mirror = given[annotations.configMirror];
   if (mirror !== undefined && !pod.spec.nodeName) {
@@ -46,8 +47,10 @@ function validatePodAnnotations(errors: FieldErrors, pod: Pod): void {
   }
 }
 
-function validateSpec(errors: FieldErrors, path: string, pod: Pod): void {
+/** Of pods and of templates of pods. Places begin with `spec`. */
+export function validatePodSpec(errors: FieldErrors, pod: Pod): void {
   const { spec } = pod;
+  const path = 'spec';
   if (spec.terminationGracePeriodSeconds === undefined) errors.required(`${path}.terminationGracePeriodSeconds`);
   const volumes = validateVolumes(errors, `${path}.volumes`, spec.volumes ?? [], pod.metadata);
   const claimNames = new Set((spec.resourceClaims ?? []).map((claim) => claim.name).filter((name) => name !== ''));

@@ -1,0 +1,23 @@
+import type { FieldErrors } from './field-error.ts';
+
+const notAPercentage = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+
+function percentOf(value: number | string): number | undefined {
+  return typeof value === 'string' && /^[0-9]+%$/.test(value) ? Number(value.slice(0, -1)) : undefined;
+}
+
+/** The number, of itself or of the percentage; 0 for what is neither. */
+export function plainNumber(value: number | string): number {
+  if (typeof value === 'number') return value;
+  return percentOf(value) ?? (/^[-+]?[0-9]+$/.test(value) ? Number(value) : 0);
+}
+
+/** A count, or a percentage (upstream: apps ValidatePositiveIntOrPercent). */
+export function validateIntOrPercent(errors: FieldErrors, field: string, value: number | string): void {
+  if (typeof value === 'number') errors.nonNegative(field, value);
+  else if (percentOf(value) === undefined) errors.invalid(field, value, notAPercentage);
+}
+
+export function validateAtMostAll(errors: FieldErrors, field: string, value: number | string): void {
+  if ((percentOf(value) ?? 0) > 100) errors.invalid(field, value, 'must not be greater than 100%');
+}
