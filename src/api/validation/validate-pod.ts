@@ -23,15 +23,26 @@ import { validateHostProcess, validateOs } from './windows.ts';
  */
 export function validatePod(pod: Pod): FieldError[] {
   const errors = new FieldErrors();
+  validateWhole(errors, pod);
+  if ((pod.spec.ephemeralContainers ?? []).length > 0) errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
+  if (pod.spec.nodeName && (pod.spec.schedulingGates ?? []).length > 0) errors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
+  validateProfileAnnotations(errors, pod);
+  return errors.list;
+}
+
+/** What holds for a pod at any time of its life, not only at its creation (upstream: validatePodMetadataAndSpec). */
+export function validateLivingPod(pod: Pod): FieldError[] {
+  const errors = new FieldErrors();
+  validateWhole(errors, pod);
+  return errors.list;
+}
+
+function validateWhole(errors: FieldErrors, pod: Pod): void {
   validateObjectMeta(errors, 'metadata', pod.metadata);
   validatePodAnnotations(errors, pod);
   validatePodSpec(errors, pod);
   validateTokensHaveAccount(errors, pod.spec);
   for (const { kind, container, path } of allContainers(pod)) if (kind !== 'ephemeral') validateImagePadding(errors, path, container);
-  if ((pod.spec.ephemeralContainers ?? []).length > 0) errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
-  if (pod.spec.nodeName && (pod.spec.schedulingGates ?? []).length > 0) errors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
-  validateProfileAnnotations(errors, pod);
-  return errors.list;
 }
 
 /** What annotations mean that the API knows. Places begin with `metadata`. */

@@ -1,0 +1,86 @@
+const contextLines = 3;
+/** Beyond so many pairs of lines the middle counts as replaced: a refusal is not worth seconds of CPU. */
+const maxPairs = 4_000_000;
+
+interface Edit {
+  readonly kind: ' ' | '-' | '+';
+  readonly line: string;
+}
+
+/** What changed between two JSON values, as a unified diff of their printed forms: the text that upstream adds to refusals of immutable fields. '' when nothing did. */
+export function unifiedDiff(before: unknown, after: unknown): string {
+  const edits = computeEdits(printed(before), printed(after));
+  return hunksOf(edits)
+    .map(({ start, end }) => formatHunk(edits, start, end))
+    .join('');
+}
+
+function printed(value: unknown): readonly string[] {
+  return (JSON.stringify(value, null, 1) ?? 'null').split('\n');
+}
+
+function computeEdits(left: readonly string[], right: readonly string[]): readonly Edit[] {
+  let head = 0;
+  while (head < left.length && head < right.length && left[head] === right[head]) head++;
+  let tail = 0;
+  while (tail < left.length - head && tail < right.length - head && left.at(-1 - tail) === right.at(-1 - tail)) tail++;
+  const keep = (lines: readonly string[]): readonly Edit[] => lines.map((line) => ({ kind: ' ', line }));
+  const middle = diffMiddle(left.slice(head, left.length - tail), right.slice(head, right.length - tail));
+  return [...keep(left.slice(0, head)), ...middle, ...keep(left.slice(left.length - tail))];
+}
+
+/** Longest common subsequence by the usual table. */
+function diffMiddle(left: readonly string[], right: readonly string[]): readonly Edit[] {
+  const width = right.length + 1;
+  const edits: Edit[] = [];
+  if (left.length * right.length > maxPairs) return [...left.map((line): Edit => ({ kind: '-', line })), ...right.map((line): Edit => ({ kind: '+', line }))];
+  const common = new Uint32Array((left.length + 1) * width);
+  const at = (row: number, column: number): number => common[row * width + column] ?? 0;
+  for (let row = left.length - 1; row >= 0; row--) {
+    for (let column = right.length - 1; column >= 0; column--) {
+      common[row * width + column] = left[row] === right[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+    }
+  }
+  let row = 0;
+  let column = 0;
+  while (row < left.length || column < right.length) {
+    const [old, now] = [left[row], right[column]];
+    if (old !== undefined && old === now) {
+      edits.push({ kind: ' ', line: old });
+      row++;
+      column++;
+    } else if (old !== undefined && (now === undefined || at(row + 1, column) >= at(row, column + 1))) {
+      edits.push({ kind: '-', line: old });
+      row++;
+    } else {
+      edits.push({ kind: '+', line: now ?? '' });
+      column++;
+    }
+  }
+  return edits;
+}
+
+/** Stretches of edits with their context; those that touch are one. */
+function hunksOf(edits: readonly Edit[]): readonly { start: number; end: number }[] {
+  const hunks: { start: number; end: number }[] = [];
+  for (const [index, { kind }] of edits.entries()) {
+    if (kind === ' ') continue;
+    const start = Math.max(0, index - contextLines);
+    const end = Math.min(edits.length, index + 1 + contextLines);
+    const last = hunks.at(-1);
+    if (last !== undefined && start <= last.end) last.end = end;
+    else hunks.push({ start, end });
+  }
+  return hunks;
+}
+
+function formatHunk(edits: readonly Edit[], start: number, end: number): string {
+  const count = (from: number, to: number, other: '-' | '+'): number => edits.slice(from, to).filter(({ kind }) => kind !== other).length;
+  const range = (other: '-' | '+'): string => {
+    const length = count(start, end, other);
+    const first = count(0, start, other) + (length === 0 ? 0 : 1);
+    return length === 1 ? String(first) : `${first},${length}`;
+  };
+  const lines = edits.slice(start, end).map(({ kind, line }) => `${kind}${line}\n`);
+  return `@@ -${range('+')} +${range('-')} @@\n${lines.join('')}`;
+}
