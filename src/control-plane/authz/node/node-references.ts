@@ -1,0 +1,66 @@
+import { annotations } from '../../../api/annotations.ts';
+import type { PersistentVolume, SecretReference } from '../../../api/core/persistent-volume.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
+
+/** What a pod can give its node the right to read. */
+export type ReferencedPlural = 'pods' | 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
+
+export const referenceKey = (plural: ReferencedPlural, namespace: string, name: string): string => `${plural}/${namespace}/${name}`;
+
+/**
+ * Keys of all that the pod lets its node read. A mirror pod gives nothing but itself: nodes make them, and must not give themselves rights by it
+ * (upstream: node authorizer's graph, AddPod).
+ */
+export function podReferences(pod: Pod): string[] {
+  const { namespace, name } = pod.metadata;
+  const keys = [referenceKey('pods', namespace, name)];
+  if (isMirror(pod)) return keys;
+  const add = (plural: ReferencedPlural, names: Iterable<string>): void => {
+    for (const each of names) keys.push(referenceKey(plural, namespace, each));
+  };
+  const { serviceAccountName } = pod.spec;
+  if (serviceAccountName !== undefined && serviceAccountName !== '') add('serviceaccounts', [serviceAccountName]);
+  add('secrets', secretNames(pod));
+  add('configmaps', configMapNames(pod));
+  add('persistentvolumeclaims', claimNames(pod));
+  return keys;
+}
+
+export const isMirror = (pod: Pod): boolean => pod.metadata.annotations?.[annotations.configMirror] !== undefined;
+
+interface NamedSecret {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The secrets a node needs to use a bound volume; those for the controllers of its driver are not among them (upstream: persistentvolume VisitPVSecretNames). */
+export function volumeSecrets({ spec }: PersistentVolume): readonly NamedSecret[] {
+  const claimNamespace = spec.claimRef?.namespace ?? '';
+  const inClaims = (reference: unknown): NamedSecret => named(reference, claimNamespace);
+  const all = [
+    azureSecret(spec.azureFile, claimNamespace),
+    inClaims(field(spec.cephfs, 'secretRef')),
+    named(field(spec.cinder, 'secretRef'), ''),
+    inClaims(spec.flexVolume?.secretRef),
+    inClaims(field(spec.rbd, 'secretRef')),
+    inClaims(field(spec.scaleIO, 'secretRef')),
+    inClaims(spec.iscsi?.secretRef),
+    named(field(spec.storageos, 'secretRef'), ''),
+    ...[spec.csi?.nodePublishSecretRef, spec.csi?.nodeStageSecretRef, spec.csi?.nodeExpandSecretRef].map((reference: SecretReference | undefined) => named(reference, '')),
+  ];
+  return all.filter(({ namespace, name }) => namespace !== '' && name !== '');
+}
+
+const field = (source: unknown, name: string): unknown => (typeof source === 'object' && source !== null ? (source as Record<string, unknown>)[name] : undefined);
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function named(reference: unknown, otherwise: string): NamedSecret {
+  const namespace = text(field(reference, 'namespace'));
+  return { namespace: namespace === '' ? otherwise : namespace, name: text(field(reference, 'name')) };
+}
+
+function azureSecret(source: unknown, claimNamespace: string): NamedSecret {
+  const namespace = text(field(source, 'secretNamespace'));
+  return { namespace: namespace === '' ? claimNamespace : namespace, name: text(field(source, 'secretName')) };
+}

@@ -1,0 +1,153 @@
+import type { ClusterRoleBinding } from '../../../../api/rbac/cluster-role-binding.ts';
+import type { ClusterRole } from '../../../../api/rbac/cluster-role.ts';
+import type { Subject } from '../../../../api/rbac/policy-rule.ts';
+import type { RoleBinding } from '../../../../api/rbac/role-binding.ts';
+import type { Role } from '../../../../api/rbac/role.ts';
+import { parseRule } from '../policy-rules.ts';
+import { clusterRoleRules } from './cluster-roles.ts';
+import { controllerRoleRules } from './controller-roles.ts';
+
+const apiVersion = 'rbac.authorization.k8s.io/v1';
+const apiGroup = 'rbac.authorization.k8s.io';
+const bootstrapLabels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
+const aggregateTo = (role: string): Record<string, string> => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' });
+
+const events = 'create,patch,update core,events.k8s.io events';
+const leaderLock = ['create,get,list,update,watch coordination.k8s.io leases', 'create,get,list,update,watch coordination.k8s.io leasecandidates'];
+
+/** Labels by which roles become part of others. */
+const roleLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  edit: aggregateTo('admin'),
+  view: aggregateTo('edit'),
+  'system:aggregate-to-admin': aggregateTo('admin'),
+  'system:aggregate-to-edit': aggregateTo('edit'),
+  'system:aggregate-to-view': aggregateTo('view'),
+};
+
+/** Subjects in short form: `user:name`, `group:name`, `sa:namespace/name`. */
+const clusterBindings: Readonly<Record<string, readonly string[]>> = {
+  'cluster-admin': ['group:system:masters'],
+  'system:monitoring': ['group:system:monitoring'],
+  'system:discovery': ['group:system:authenticated'],
+  'system:basic-user': ['group:system:authenticated'],
+  'system:public-info-viewer': ['group:system:authenticated', 'group:system:unauthenticated'],
+  'system:node-proxier': ['user:system:kube-proxy'],
+  'system:kube-controller-manager': ['user:system:kube-controller-manager'],
+  'system:kube-dns': ['sa:kube-system/kube-dns'],
+  'system:kube-scheduler': ['user:system:kube-scheduler'],
+  'system:volume-scheduler': ['user:system:kube-scheduler'],
+  'system:service-account-issuer-discovery': ['group:system:serviceaccounts'],
+  /** Nobody: what nodes may do is the Node authorizer's to say. */
+  'system:node': [],
+};
+
+const namespacedRoles: readonly { readonly namespace: string; readonly name: string; readonly rules: readonly string[]; readonly subjects: readonly string[]; readonly binding?: string }[] = [
+  {
+    namespace: 'kube-system',
+    name: 'extension-apiserver-authentication-reader',
+    rules: ['read core configmaps extension-apiserver-authentication'],
+    subjects: ['user:system:kube-controller-manager', 'user:system:kube-scheduler'],
+    binding: 'system::extension-apiserver-authentication-reader',
+  },
+  { namespace: 'kube-system', name: 'system:controller:bootstrap-signer', rules: ['read core secrets'], subjects: ['sa:kube-system/bootstrap-signer'] },
+  { namespace: 'kube-system', name: 'system:controller:cloud-provider', rules: ['create,read core configmaps'], subjects: ['sa:kube-system/cloud-provider'] },
+  { namespace: 'kube-system', name: 'system:controller:token-cleaner', rules: ['delete,read core secrets', events], subjects: ['sa:kube-system/token-cleaner'] },
+  {
+    namespace: 'kube-system',
+    name: 'system::leader-locking-kube-controller-manager',
+    rules: leaderLock,
+    subjects: ['user:system:kube-controller-manager', 'sa:kube-system/kube-controller-manager'],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system::leader-locking-kube-scheduler',
+    rules: leaderLock,
+    subjects: ['user:system:kube-scheduler', 'sa:kube-system/kube-scheduler'],
+  },
+  {
+    namespace: 'kube-public',
+    name: 'system:controller:bootstrap-signer',
+    rules: ['read core configmaps', 'update core configmaps cluster-info', events],
+    subjects: ['sa:kube-system/bootstrap-signer'],
+  },
+];
+
+/**
+ * What kubeadm binds, so that its credentials work here: administrators by a group that, unlike system:masters, can be taken away, and nodes that join
+ * by a token. Name, cluster role, subjects.
+ */
+const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[] = [
+  ['kubeadm:cluster-admins', 'cluster-admin', ['group:kubeadm:cluster-admins']],
+  ['kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', ['group:system:bootstrappers:kubeadm:default-node-token']],
+  ['kubeadm:node-autoapprove-bootstrap', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', ['group:system:bootstrappers:kubeadm:default-node-token']],
+  ['kubeadm:node-autoapprove-certificate-rotation', 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient', ['group:system:nodes']],
+];
+
+export interface RbacPolicy {
+  readonly clusterRoles: readonly ClusterRole[];
+  readonly clusterRoleBindings: readonly ClusterRoleBinding[];
+  readonly roles: readonly Role[];
+  readonly roleBindings: readonly RoleBinding[];
+}
+
+/** Roles and bindings as upstream has them in a new cluster, and kubeadm's bindings. Made anew at each call: it is needed once, at the start. */
+export function defaultPolicy(): RbacPolicy {
+  return {
+    clusterRoles: [...plainClusterRoles(), ...aggregatedClusterRoles(), ...controllerRoles()],
+    clusterRoleBindings: [...defaultBindings(), ...controllerBindings(), ...kubeadmBindings.map(([name, role, subjects]) => clusterBinding(name, role, subjects, false))],
+    roles: namespacedRoles.map(({ namespace, name, rules }) => ({ apiVersion, kind: 'Role', metadata: metadata(name, namespace), rules: rules.map(parseRule) })),
+    roleBindings: namespacedRoles.map(({ namespace, name, subjects, binding }) => ({
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata: metadata(binding ?? name, namespace),
+      roleRef: { apiGroup, kind: 'Role', name },
+      subjects: subjects.map(parseSubject),
+    })),
+  };
+}
+
+/** What the Node authorizer lets every node do, beside what depends on the object. */
+export const nodeRules = (): ReturnType<typeof parseRule>[] => (clusterRoleRules['system:node'] ?? []).map(parseRule);
+
+function metadata(name: string, namespace = '', labels: Readonly<Record<string, string>> = {}): ClusterRole['metadata'] {
+  return { name, namespace, uid: '', labels: { ...bootstrapLabels, ...labels }, annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' } };
+}
+
+function plainClusterRoles(): ClusterRole[] {
+  return Object.entries(clusterRoleRules).map(([name, rules]) => ({ apiVersion, kind: 'ClusterRole', metadata: metadata(name, '', roleLabels[name]), rules: rules.map(parseRule) }));
+}
+
+function aggregatedClusterRoles(): ClusterRole[] {
+  return ['admin', 'edit', 'view'].map((name) => ({
+    apiVersion,
+    kind: 'ClusterRole',
+    metadata: metadata(name, '', roleLabels[name]),
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregateTo(name) }] },
+    rules: [],
+  }));
+}
+
+function controllerRoles(): ClusterRole[] {
+  return Object.entries(controllerRoleRules).map(([name, rules]) => ({ apiVersion, kind: 'ClusterRole', metadata: metadata(`system:controller:${name}`), rules: rules.map(parseRule) }));
+}
+
+function defaultBindings(): ClusterRoleBinding[] {
+  return Object.entries(clusterBindings).map(([name, subjects]) => clusterBinding(name, name, subjects, true));
+}
+
+function controllerBindings(): ClusterRoleBinding[] {
+  return Object.keys(controllerRoleRules).map((name) => clusterBinding(`system:controller:${name}`, `system:controller:${name}`, [`sa:kube-system/${name}`], true));
+}
+
+function clusterBinding(name: string, role: string, subjects: readonly string[], isBootstrap: boolean): ClusterRoleBinding {
+  const made = isBootstrap ? metadata(name) : { name, namespace: '', uid: '' };
+  return { apiVersion, kind: 'ClusterRoleBinding', metadata: made, roleRef: { apiGroup, kind: 'ClusterRole', name: role }, ...(subjects.length > 0 && { subjects: subjects.map(parseSubject) }) };
+}
+
+function parseSubject(text: string): Subject {
+  const colon = text.indexOf(':');
+  const [kind, name] = [text.slice(0, colon), text.slice(colon + 1)];
+  if (kind !== 'sa') return { kind: kind === 'user' ? 'User' : 'Group', apiGroup, name };
+  const [namespace = '', account = ''] = name.split('/');
+  return { kind: 'ServiceAccount', name: account, namespace };
+}
