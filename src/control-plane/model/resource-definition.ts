@@ -31,6 +31,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly columns?: readonly TableColumn<T>[];
   /** `status` is a subresource: writes to the object leave it alone, writes to it leave the rest alone. */
   readonly hasStatus?: boolean;
+  /** With `hasStatus`: whoever creates the object may bring its status along (nodes do). */
+  readonly createsWithStatus?: boolean;
   /** `metadata.generation` counts changes of what is neither metadata nor status. */
   readonly countsGeneration?: boolean;
   readonly views?: readonly SubresourceView<T>[];
