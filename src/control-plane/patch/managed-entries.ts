@@ -1,0 +1,142 @@
+import type { ManagedFieldsEntry } from '../../api/core/meta.ts';
+import { leaf, union } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { canonicalFieldSet } from './path-element.ts';
+import { isJsonObject } from './json-value.ts';
+
+/** One entry of `metadata.managedFields`. Entries and the list are never changed; what stays as it was stays the same object. */
+export interface ManagerEntry {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly subresource: string;
+  /** RFC 3339, in whole seconds. */
+  readonly time: string | undefined;
+  readonly fields: FieldSet;
+  /** The entry as it stands in the object, while nothing changed in it. */
+  readonly written?: ManagedFieldsEntry;
+}
+
+/** At most so many entries of updates; older ones become one (upstream: DefaultMaxUpdateManagers). */
+const maxUpdateEntries = 10;
+const canonical = new WeakMap<object, FieldSet>();
+
+/** The entries of an object, or what is wrong with them. A string is the API server's words. */
+export function readEntries(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | string {
+  const entries: ManagerEntry[] = [];
+  for (const [index, written] of (managedFields ?? []).entries()) {
+    const entry = readEntry(written, index);
+    if (typeof entry === 'string') return entry;
+    const twin = entries.findIndex((other) => isSameManager(other, entry));
+    if (twin < 0) entries.push(entry);
+    else entries[twin] = entry;
+  }
+  return entries;
+}
+
+function readEntry(written: unknown, index: number): ManagerEntry | string {
+  if (!isJsonObject(written)) return 'operation must be `Apply` or `Update`';
+  const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsType = '', fieldsV1 } = written as ManagedFieldsEntry;
+  if (operation !== 'Apply' && operation !== 'Update') return 'operation must be `Apply` or `Update`';
+  if (apiVersion === '') return 'apiVersion must not be empty';
+  if (fieldsType === '') return `missing fieldsType in managed fields entry ${index}`;
+  if (fieldsType !== 'FieldsV1') return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`;
+  const fields = readFields(fieldsV1);
+  if (typeof fields === 'string') return `error decoding set: ${fields}`;
+  return { manager, operation, apiVersion, subresource, time, fields, written: fields === fieldsV1 ? (written as ManagedFieldsEntry) : undefined };
+}
+
+function readFields(fieldsV1: unknown): FieldSet | string {
+  if (fieldsV1 === undefined || fieldsV1 === null) return leaf;
+  if (typeof fieldsV1 !== 'object') return 'expected a map of fields';
+  const known = canonical.get(fieldsV1);
+  if (known !== undefined) return known;
+  const fields = canonicalFieldSet(fieldsV1);
+  if (typeof fields !== 'string') {
+    canonical.set(fieldsV1, fields);
+    canonical.set(fields, fields);
+  }
+  return fields;
+}
+
+/** Whether two entries are one manager's: appliers are the same at any version. */
+export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean {
+  return (
+    left.manager === right.manager &&
+    left.operation === right.operation &&
+    left.subresource === right.subresource &&
+    (left.operation === 'Apply' || left.apiVersion === right.apiVersion)
+  );
+}
+
+/** The entries as an object carries them: ordered by operation, time, manager; undefined for none. The list `before` itself, when it says the same. */
+export function writeEntries(entries: readonly ManagerEntry[], before: readonly unknown[] | undefined): ManagedFieldsEntry[] | undefined {
+  if (entries.length === 0) return undefined;
+  const written = [...entries].sort(compareEntries).map((entry) => entry.written ?? writeEntry(entry));
+  if (before?.length === written.length && written.every((entry, index) => entry === before[index])) return before as ManagedFieldsEntry[];
+  return written;
+}
+
+function writeEntry({ manager, operation, apiVersion, subresource, time, fields }: ManagerEntry): ManagedFieldsEntry {
+  canonical.set(fields, fields);
+  return {
+    ...(manager !== '' && { manager }),
+    operation,
+    apiVersion,
+    ...(time !== undefined && { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
+    ...(subresource !== '' && { subresource }),
+  };
+}
+
+function compareEntries(left: ManagerEntry, right: ManagerEntry): number {
+  return (
+    compareTexts(left.operation, right.operation) ||
+    secondsOf(left.time) - secondsOf(right.time) ||
+    compareTexts(left.manager, right.manager) ||
+    compareTexts(left.apiVersion, right.apiVersion) ||
+    compareTexts(left.subresource, right.subresource)
+  );
+}
+
+export function compareTexts(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+const secondsOf = (time: string | undefined): number => (time === undefined ? 0 : Math.floor((Date.parse(time) || 0) / 1000));
+
+let lastSecond = Number.NaN;
+let lastTime = '';
+
+export function formatTime(nowMs: number): string {
+  const second = Math.floor(nowMs / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastTime = new Date(second * 1000).toISOString().replace('.000Z', 'Z');
+  }
+  return lastTime;
+}
+
+/** Makes one entry `ancient-changes` of the oldest updates, so that there are no more than ten. */
+export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEntry[] {
+  const updates = entries.filter((entry) => entry.operation === 'Update');
+  if (updates.length <= maxUpdateEntries) return entries;
+  updates.sort((left, right) => secondsOf(left.time) - secondsOf(right.time) || compareTexts(left.manager, right.manager));
+  const oldest = updates.slice(0, updates.length - maxUpdateEntries + 1);
+  const newest = oldest.at(-1);
+  if (newest === undefined) return entries;
+  const bucket: ManagerEntry = {
+    manager: 'ancient-changes',
+    operation: 'Update',
+    apiVersion: newest.apiVersion,
+    subresource: '',
+    time: newest.time,
+    fields: oldest.reduce<FieldSet | undefined>((fields, entry) => union(fields, entry.fields), undefined) ?? leaf,
+  };
+  const merged = new Set<ManagerEntry>(oldest);
+  const kept = entries.filter((entry) => !merged.has(entry));
+  const twin = kept.find((entry) => isSameManager(entry, bucket));
+  if (twin === undefined) return [...kept, bucket];
+  return [...kept.filter((entry) => entry !== twin), { ...bucket, time: twin.time, fields: union(twin.fields, bucket.fields) ?? leaf }];
+}

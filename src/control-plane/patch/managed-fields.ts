@@ -1,0 +1,138 @@
+import type { ManagedFieldsEntry } from '../../api/core/meta.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { compareFields } from './compare-fields.ts';
+import type { Comparison } from './compare-fields.ts';
+import { difference, hasNothingBelow, leaf, recursiveDifference, union } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { equalJson, isJsonObject } from './json-value.ts';
+import { capUpdates, formatTime, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
+import type { ManagerEntry } from './managed-entries.ts';
+import { fieldSetOfNames, PathElementError } from './path-element.ts';
+import { wholeFields } from './typed-fields.ts';
+
+export interface TrackOptions {
+  readonly schema: ObjectSchema;
+  /** `apps/v1`. */
+  readonly apiVersion: string;
+  /** What stands there now; absent for a create. */
+  readonly old: ApiObject | undefined;
+  /** What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set belongs to nobody. */
+  readonly new: ApiObject;
+  /** See `fieldManagerOf` for requests that do not name one. */
+  readonly manager: string;
+  /** '' for the object itself. A client's `managedFields` count only there. */
+  readonly subresource: string;
+  readonly nowMs: number;
+  /** Whole fields that this way of writing does not change, by name: `status` for the object itself, `spec` and `metadata.labels` for some status. */
+  readonly resetFields: readonly string[];
+}
+
+/**
+ * Says in `metadata.managedFields` who owns what after a create, an update or a patch that is not an apply: what changed belongs to the writer and to nobody else any more,
+ * what went belongs to nobody. Upstream: FieldManager.UpdateNoErrors; no errors, at worst there are no managed fields afterwards.
+ * A write that changes nothing leaves the entries as they are, time included. `[]` clears them, and no writes are tracked until somebody applies.
+ */
+export function trackWrite(options: TrackOptions): ApiObject {
+  const { old, new: object, subresource } = options;
+  const given = object.metadata.managedFields;
+  const stored = old?.metadata.managedFields;
+  const entries = subresource === '' && isReset(given) ? [] : ((subresource === '' ? entriesOrNone(given) : undefined) ?? entriesOrNone(stored) ?? []);
+  if (entries.length === 0 && old !== undefined) return withManagedFields(object, undefined);
+  try {
+    const tracked = trackUpdate(entries, options, options.manager);
+    return withManagedFields(object, writeEntries(tracked, given === undefined || subresource !== '' ? stored : given));
+  } catch (error) {
+    if (error instanceof PathElementError) return withManagedFields(object, undefined);
+    throw error;
+  }
+}
+
+function isReset(managedFields: readonly unknown[] | undefined): boolean {
+  if (managedFields === undefined) return false;
+  const [first] = managedFields;
+  return managedFields.length === 0 || (managedFields.length === 1 && isJsonObject(first) && hasNothingBelow(first as FieldSet));
+}
+
+function entriesOrNone(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | undefined {
+  if (managedFields === undefined || managedFields.length === 0) return undefined;
+  const entries = readEntries(managedFields);
+  return typeof entries === 'string' || entries.length === 0 ? undefined : entries;
+}
+
+export function withManagedFields<T extends ApiObject>(object: T, managedFields: ManagedFieldsEntry[] | undefined): T {
+  if (object.metadata.managedFields === managedFields) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+/** The entries after an ordinary write from `old` to `new`. */
+export function trackUpdate(entries: readonly ManagerEntry[], options: Omit<TrackOptions, 'manager'>, manager: string): readonly ManagerEntry[] {
+  const { schema, old, new: object, apiVersion } = options;
+  const filter = resetSet(options.resetFields);
+  const comparison = filtered(old === undefined ? { changed: wholeFields(schema, object, true), removed: undefined } : compareFields(schema, old, object), filter);
+  const others = withoutFields(ofVersion(entries, apiVersion), comparison);
+  const fields = difference(comparison.changed, neverOwned);
+  if (fields === undefined) return capUpdates(others);
+  const entry: ManagerEntry = { manager: manager === '' ? 'unknown' : manager, operation: 'Update', apiVersion, subresource: options.subresource, time: formatTime(options.nowMs), fields };
+  const previous = others.find((other) => isSameManager(other, entry));
+  if (previous === undefined) return capUpdates([...others, entry]);
+  return capUpdates(others.map((other) => (other === previous ? { ...entry, fields: union(previous.fields, fields) ?? leaf } : other)));
+}
+
+/** Entries of versions that are not served any more are forgotten, as upstream does. */
+export function ofVersion(entries: readonly ManagerEntry[], apiVersion: string): readonly ManagerEntry[] {
+  return entries.every((entry) => entry.apiVersion === apiVersion) ? entries : entries.filter((entry) => entry.apiVersion === apiVersion);
+}
+
+/** The entries without what somebody else changed or removed; those left with nothing are gone. */
+export function withoutFields(entries: readonly ManagerEntry[], { changed, removed }: Comparison): readonly ManagerEntry[] {
+  if (changed === undefined && removed === undefined) return entries;
+  const rest: ManagerEntry[] = [];
+  for (const entry of entries) {
+    const fields = difference(difference(entry.fields, changed), removed);
+    if (fields === entry.fields) rest.push(entry);
+    else if (fields !== undefined) rest.push({ ...entry, fields, written: undefined });
+  }
+  return rest;
+}
+
+export function filtered({ changed, removed }: Comparison, filter: FieldSet | undefined): Comparison {
+  return { changed: recursiveDifference(changed, filter), removed: recursiveDifference(removed, filter) };
+}
+
+const resetSets = new Map<string, FieldSet | undefined>();
+
+/** The fields to leave out. There are as many different lists as ways to write, so each is looked up once. */
+export function resetSet(names: readonly string[]): FieldSet | undefined {
+  if (names.length === 0) return undefined;
+  const key = names.join(' ');
+  let set = resetSets.get(key);
+  if (set === undefined) {
+    set = fieldSetOfNames(names);
+    resetSets.set(key, set);
+  }
+  return set;
+}
+
+/** What says which object this is, and what only the server writes (upstream: stripMetaManager). */
+export const neverOwned = fieldSetOfNames([
+  'apiVersion',
+  'kind',
+  'metadata',
+  ...['name', 'namespace', 'creationTimestamp', 'selfLink', 'uid', 'clusterName', 'generation', 'managedFields', 'resourceVersion'].map((name) => `metadata.${name}`),
+]);
+
+/**
+ * The object to store for a write: `old` when nothing is different but the times of managed fields, so that nothing need be stored
+ * (upstream: IgnoreManagedFieldsTimestampsTransformer). Asked after strategy and admission.
+ */
+export function unlessOnlyTimes(old: ApiObject, object: ApiObject): ApiObject {
+  if (old === object) return old;
+  const before = old.metadata.managedFields ?? [];
+  const after = object.metadata.managedFields ?? [];
+  if (before.length !== after.length) return object;
+  const timeless = (entry: ManagedFieldsEntry): object => ({ ...entry, time: undefined });
+  if (before !== after && !before.every((entry, index) => equalJson(timeless(entry), timeless(after[index] ?? {})))) return object;
+  return equalJson(withManagedFields(old, undefined), withManagedFields(object, undefined)) ? old : object;
+}

@@ -1,0 +1,49 @@
+import type { ObjectSchema, Schema } from '../../api/schema/schema.ts';
+import { opaque } from '../../api/schema/schema.ts';
+import { fieldElement } from './path-element.ts';
+
+/** What is asked of a field for every object again, looked up once. */
+export interface FieldPlan {
+  readonly element: string;
+  readonly schema: Schema;
+  /**
+   * There even when nobody set it, because the API's type holds it as a value and not by pointer: nobody owns the field as such, only what is in it.
+   * Known for each field by `default: {}` in the OpenAPI v3 documents; for lists, by being required.
+   */
+  readonly alwaysThere: boolean;
+}
+export type ObjectPlan = ReadonlyMap<string, FieldPlan>;
+
+const valueFields = new Set(
+  (
+    'clientConfig conditions daemonEndpoints deprecatedSource involvedObject jobTemplate kubeletEndpoint lastState loadBalancer metadata nodeInfo podAffinityTerm preference ' +
+    'regarding resources roleRef scaleTargetRef source spec state status strategy target template updateStrategy user userInfo'
+  ).split(' '),
+);
+/** Fields of these names that are pointers after all. */
+const pointerFields = new Set(['ContainerStatus.resources', 'ContainerStatus.user', 'PodSpec.resources', 'PodStatus.resources']);
+
+const plans = new WeakMap<ObjectSchema, ObjectPlan>();
+
+export function objectPlan(schema: ObjectSchema): ObjectPlan {
+  let plan = plans.get(schema);
+  if (plan === undefined) {
+    plan = new Map(
+      Object.entries(schema.fields)
+        // Who owns what is owned by nobody, and would only be compared for nothing.
+        .filter(([name]) => name !== 'managedFields')
+        .map(([name, field]) => {
+          const { kind } = field.schema;
+          const byValue = kind === 'object' && valueFields.has(name) && !pointerFields.has(`${schema.name}.${name}`);
+          return [name, { element: fieldElement(name), schema: field.schema, alwaysThere: byValue || (kind === 'array' && field.required) }];
+        }),
+    );
+    plans.set(schema, plan);
+  }
+  return plan;
+}
+
+/** The schema of a map's values; what has no schema is any value, whose maps are owned entry by entry and whose lists as a whole. */
+export function valuesOf(schema: Schema): Schema {
+  return schema.kind === 'map' ? schema.values : opaque;
+}

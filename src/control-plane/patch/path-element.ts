@@ -1,0 +1,179 @@
+import { goQuote } from '../../api/go-quote.ts';
+import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
+import { FieldSetBuilder, hasNothingBelow, leaf, makeNode } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { isJsonObject, own } from './json-value.ts';
+
+/** What keeps an element of a list from having a name of its own: the text is the API server's. */
+export class PathElementError extends Error {
+  override readonly name = 'PathElementError';
+}
+
+export const fieldElement = (name: string): string => `f:${name}`;
+
+/** Lists whose elements are owned one by one. */
+export function isAssociative(schema: ArraySchema): boolean {
+  return schema.listType === 'set' || schema.mergeKeys !== undefined;
+}
+
+/** The path element of an element of an associative list. Throws `PathElementError`. */
+export function itemElement(schema: ArraySchema, item: unknown): string {
+  return schema.mergeKeys === undefined ? valueElement(item) : keyElement(schema, item);
+}
+
+function valueElement(item: unknown): string {
+  if (Array.isArray(item)) throw new PathElementError('not supported: associative list with lists as elements');
+  if (item === null || item === undefined) throw new PathElementError("associative list without keys has an element that's an explicit null");
+  if (typeof item === 'object') throw new PathElementError("associative list without keys has an element that's a map type");
+  return `v:${jsonText(item)}`;
+}
+
+function keyElement(schema: ArraySchema, item: unknown): string {
+  if (item === null || item === undefined) throw new PathElementError('associative list with keys may not have a null element');
+  if (!isJsonObject(item)) throw new PathElementError('associative list with keys may not have non-map elements');
+  const { keys, single } = keyPlan(schema);
+  if (single !== undefined) {
+    const value = own(item, single.name);
+    if (typeof value === 'string') return `${single.start}${jsonText(value)}}`;
+  }
+  const parts: string[] = [];
+  for (const { name, quoted, missing } of keys) {
+    const value = own(item, name) ?? missing;
+    if (value !== undefined) parts.push(`${quoted}:${jsonText(value)}`);
+  }
+  if (parts.length > 0) return `k:{${parts.join(',')}}`;
+  const names = (schema.mergeKeys ?? []).map(goQuote).join(' ');
+  throw new PathElementError(`associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`);
+}
+
+interface KeyPlan {
+  readonly keys: readonly { readonly name: string; readonly quoted: string; readonly missing: unknown }[];
+  readonly single: { readonly name: string; readonly start: string } | undefined;
+}
+const keyPlans = new WeakMap<ArraySchema, KeyPlan>();
+
+/** Merge keys in the order in which they are written, with what an element means that leaves one out. */
+function keyPlan(schema: ArraySchema): KeyPlan {
+  let plan = keyPlans.get(schema);
+  if (plan === undefined) {
+    const keys = [...(schema.mergeKeys ?? [])].sort().map((name) => ({ name, quoted: JSON.stringify(name), missing: missingKey(schema, name) }));
+    const [first] = keys;
+    plan = { keys, single: keys.length === 1 && first !== undefined ? { name: first.name, start: `k:{${first.quoted}:` } : undefined };
+    keyPlans.set(schema, plan);
+  }
+  return plan;
+}
+
+/** Go writes the zero value of a required field, and the API's schemas call that its default. */
+function missingKey(schema: ArraySchema, name: string): unknown {
+  const given = schema.keyDefaults?.[name];
+  if (given !== undefined) return given;
+  const items: Schema = schema.items;
+  const field = items.kind === 'object' ? (items as ObjectSchema).fields[name] : undefined;
+  if (field?.required !== true) return undefined;
+  return field.schema.kind === 'number' || field.schema.kind === 'intOrString' ? 0 : field.schema.kind === 'boolean' ? false : '';
+}
+
+/** JSON as Go writes it inside path elements: what HTML could mistake is escaped. */
+function jsonText(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  const text = JSON.stringify(value);
+  return /[<>&\u2028\u2029]/.test(text) ? text.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`) : text;
+}
+
+/** A path element as messages show it: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. */
+export function formatElement(element: string): string {
+  const content = element.slice(2);
+  switch (element[0]) {
+    case 'f':
+      return `.${content}`;
+    case 'k':
+      return `[${Object.entries(JSON.parse(content) as object)
+        .map(([name, value]) => `${name}=${formatKeyValue(value)}`)
+        .join(',')}]`;
+    case 'v':
+      return `[=${formatKeyValue(JSON.parse(content))}]`;
+    default:
+      return `[${content}]`;
+  }
+}
+
+const formatKeyValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : JSON.stringify(value));
+
+/** `.spec.containers[name="web"].image`. */
+export function formatPath(path: readonly string[]): string {
+  return path.map(formatElement).join('');
+}
+
+/**
+ * Checks what a client sent as `fieldsV1` and writes its elements the way this server does, so that sets can be compared; the same object when nothing was to change.
+ * A string says what is wrong with it.
+ */
+export function canonicalFieldSet(input: unknown, levels = 100): FieldSet | string {
+  if (!isJsonObject(input)) return 'expected a map of fields';
+  if (levels === 0) return 'fields are nested too deeply';
+  const out = new FieldSetBuilder();
+  let changed = false;
+  for (const key of Object.keys(input)) {
+    if (key === '.') {
+      out.add(key, leaf);
+      continue;
+    }
+    const element = canonicalElement(key);
+    if (element === undefined) return `unknown path element ${goQuote(key)}`;
+    const below = canonicalFieldSet(input[key], levels - 1);
+    if (typeof below === 'string') return below;
+    const node = hasNothingBelow(below) || isOnlySelf(below) ? leaf : below;
+    changed ||= element !== key || node !== input[key];
+    out.add(element, node);
+  }
+  return changed ? (out.build() ?? leaf) : (input as FieldSet);
+}
+
+const isOnlySelf = (node: FieldSet): boolean => Object.keys(node).every((key) => key === '.');
+
+function canonicalElement(element: string): string | undefined {
+  const content = element.slice(2);
+  if (element[1] !== ':') return undefined;
+  switch (element[0]) {
+    case 'f':
+      return element;
+    case 'i':
+      return /^-?\d{1,15}$/.test(content) ? `i:${Number(content)}` : undefined;
+    case 'v': {
+      const value = tryParse(content);
+      return value === undefined ? undefined : `v:${jsonText(value)}`;
+    }
+    case 'k': {
+      const key = tryParse(content);
+      if (!isJsonObject(key)) return undefined;
+      return `k:{${Object.keys(key)
+        .sort()
+        .map((name) => `${JSON.stringify(name)}:${jsonText(key[name])}`)
+        .join(',')}}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A set of whole fields by their names: `status`, `metadata.labels`. */
+export function fieldSetOfNames(names: readonly string[]): FieldSet | undefined {
+  const out = new FieldSetBuilder();
+  const below = new Map<string, string[]>();
+  for (const name of names) {
+    const dot = name.indexOf('.');
+    const first = dot < 0 ? name : name.slice(0, dot);
+    below.set(first, [...(below.get(first) ?? []), ...(dot < 0 ? [] : [name.slice(dot + 1)])]);
+  }
+  for (const [name, rest] of below) out.add(fieldElement(name), makeNode(names.includes(name), fieldSetOfNames(rest)));
+  return out.build();
+}
