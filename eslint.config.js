@@ -13,7 +13,7 @@ const always = [
 ];
 
 const config = tseslint.config(
-  { ignores: ['node_modules/**', 'dist/**', 'src/cri/generated/**', 'src/csi/generated/**', '.data/**'] },
+  { ignores: ['node_modules/**', 'dist/**', 'src/cri/generated/**', 'src/csi/generated/**', 'src/control-plane/storage/etcd/generated/**', '.data/**'] },
   {
     files: ['**/*.ts'],
     extends: [...tseslint.configs.recommended],

@@ -39,6 +39,7 @@ if [ "$purpose" = test ]; then
   have docker-registry || need docker-registry "image pulls are tested against a real registry on loopback"
   have htpasswd || need apache2-utils "the registry's password file"
   have openssl || need openssl "the registry's certificate"
+  have etcd || need etcd-server "the control plane's store on etcd is tested against a real one"
   have mkfs.ext4 || need e2fsprogs "the full-disk test uses a small loop device"
 fi
 
@@ -67,8 +68,8 @@ if [ -n "$missing" ]; then
   remove_policy
   # Installed by us, so ours to keep from starting at the next boot; `up` starts a containerd of its own.
   if have systemctl && [ -d /run/systemd/system ]; then
-    for service in containerd docker-registry; do
-      case " $missing " in *" $service "*) systemctl disable --now "$service" >/dev/null 2>&1 && say "the $service service is switched off: kubelet-ts starts its own" || true ;; esac
+    for service in containerd docker-registry etcd; do
+      case " $missing " in *" $service "* | *" $service-server "*) systemctl disable --now "$service" >/dev/null 2>&1 && say "the $service service is switched off: kubelet-ts starts its own" || true ;; esac
     done
   fi
 fi

@@ -1,5 +1,8 @@
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { CallOptions as GrpcCallOptions } from '@grpc/grpc-js';
+import { Client, connectivityState, credentials, Metadata } from '@grpc/grpc-js';
+import type { CallOptions as GrpcCallOptions, ChannelCredentials, ClientOptions } from '@grpc/grpc-js';
+import { isIP } from 'node:net';
+import { checkServerIdentity as checkIdentity } from 'node:tls';
+import type { PeerCertificate } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { KubeletError } from '../base/errors.ts';
 import { errorFromStatus } from './grpc-status.ts';
@@ -22,11 +25,34 @@ export interface RawCall {
   signal?: AbortSignal | undefined;
 }
 
-export interface GrpcChannelOptions {
-  /** Path of the server's unix socket. */
-  socketPath: string;
+/** A server on a unix socket, or on `host:port`, there with TLS or without. */
+export type GrpcTarget = { socketPath: string } | { address: string; tls?: GrpcTls };
+
+/** PEM. Without `ca` the authorities of Node; without `cert` and `key` no certificate of one's own is shown. */
+export interface GrpcTls {
+  ca?: Buffer;
+  cert?: Buffer;
+  key?: Buffer;
+}
+
+export type GrpcChannelOptions = GrpcTarget & {
   /** Its wall time must be the machine's: gRPC turns deadlines back into durations by it. */
   clock: Clock;
+  /** The largest message that is accepted; `MAX_MESSAGE_BYTES` when not given. */
+  maxMessageBytes?: number;
+};
+
+/** A call in which both sides send as they like. */
+export interface DuplexCall {
+  write(message: Uint8Array): void;
+  /** No handler is called after this. */
+  cancel(): void;
+}
+
+export interface DuplexHandlers {
+  message: (message: Uint8Array) => void;
+  /** Once, at the end that was not asked for by `cancel`; without an error when the server ended the call in order. */
+  end: (error: KubeletError | undefined) => void;
 }
 
 interface Cancellable {
@@ -37,7 +63,7 @@ const identity = (bytes: Buffer): Buffer => bytes;
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /**
- * A connection to a gRPC server on a unix socket, and the only code of the client side that knows grpc-js.
+ * A connection to a gRPC server, and the only code of the client side that knows grpc-js.
  * It connects at the first call and again, 100 ms to 3 s apart, whenever the server went away; calls made meanwhile fail at once with `Unavailable`.
  * Invariants: every failure is a KubeletError; a call whose signal aborted, or that `close` cut off, fails with `Aborted`, whatever the server said.
  */
@@ -49,9 +75,15 @@ export class GrpcChannel {
 
   constructor(options: GrpcChannelOptions) {
     this.#clock = options.clock;
-    this.#client = new Client(`unix:${options.socketPath}`, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-      'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+    const { maxMessageBytes = MAX_MESSAGE_BYTES } = options;
+    const remote = 'address' in options;
+    const { channelCredentials, nameOptions } = remote && options.tls !== undefined ? secured(options.address, options.tls) : { channelCredentials: credentials.createInsecure(), nameOptions: {} };
+    this.#client = new Client(remote ? options.address : `unix:${options.socketPath}`, channelCredentials, {
+      ...nameOptions,
+      // A machine that is gone says nothing: only a question without an answer shows it.
+      ...(remote ? { 'grpc.keepalive_time_ms': 30_000, 'grpc.keepalive_timeout_ms': 10_000 } : {}),
+      'grpc.max_receive_message_length': maxMessageBytes,
+      'grpc.max_send_message_length': maxMessageBytes,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 3000,
       'grpc.enable_channelz': 0,
@@ -94,6 +126,39 @@ export class GrpcChannel {
     }
   }
 
+  /** Starts at once. `metadata` is sent as headers. */
+  duplex(call: Pick<RawCall, 'op' | 'path' | 'wording'> & { metadata?: Readonly<Record<string, string>> }, handlers: DuplexHandlers): DuplexCall {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(call.metadata ?? {})) metadata.set(name, value);
+    const wire = this.#client.makeBidiStreamRequest(call.path, asBuffer, identity, metadata, {});
+    const finish = this.#track(wire, undefined);
+    let over = false;
+    const end = (error: KubeletError | undefined): void => {
+      finish();
+      if (over) return;
+      over = true;
+      handlers.end(error);
+    };
+    wire.on('data', (message: Buffer) => {
+      if (!over) handlers.message(message);
+    });
+    wire.on('error', (error) => end(this.#closed ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording)));
+    wire.on('end', () => end(undefined));
+    return {
+      write: (message) => void (over || wire.write(message)),
+      cancel: () => {
+        over = true;
+        finish();
+        wire.cancel();
+      },
+    };
+  }
+
+  /** Whether a call made now would be sent at once. */
+  get connected(): boolean {
+    return !this.#closed && this.#client.getChannel().getConnectivityState(false) === connectivityState.READY;
+  }
+
   /** Resolves once connected, however often that must be tried; fails with `Timeout` when it could not be within the limit, `Aborted` by `close`. */
   ready(timeoutMs: number): Promise<void> {
     if (this.#closed) return Promise.reject(abortedError('connect', undefined));
@@ -133,6 +198,17 @@ export class GrpcChannel {
       return this.#closed || signal?.aborted === true;
     };
   }
+}
+
+/** grpc-js sends what it connects to as the server's name, which TLS forbids for an IP address: another name is sent then, and the address still checked. */
+function secured(address: string, tls: GrpcTls): { channelCredentials: ChannelCredentials; nameOptions: ClientOptions } {
+  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+  const byAddress = isIP(host) !== 0;
+  const checkServerIdentity = byAddress ? (_name: string, certificate: PeerCertificate) => checkIdentity(host, certificate) : undefined;
+  return {
+    channelCredentials: credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null, checkServerIdentity === undefined ? {} : { checkServerIdentity }),
+    nameOptions: byAddress ? { 'grpc.ssl_target_name_override': 'localhost' } : {},
+  };
 }
 
 function abortedError(op: string, cause: unknown): KubeletError {

@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { StorageEvent, StorageWatch, StorageWatchEnd } from '../storage.ts';
+import { tell } from '../watch-delivery.ts';
+import type { WatchListener } from '../watch-delivery.ts';
 import type { History } from './history.ts';
 
 /** How many writes of the past a watch reads in one turn of the event loop. */
 const CATCH_UP_WRITES = 500;
 
-interface Watcher {
-  readonly prefix: string;
-  readonly listener: (events: readonly StorageEvent[], revision: number) => void;
+interface Watcher extends WatchListener {
   readonly onEnd: (error: StorageWatchEnd) => void;
   /** Everything up to here was delivered. A watcher that is behind the store is not told of commits; it comes to them by itself. */
   position: number;
@@ -67,11 +67,7 @@ export class SqliteWatches {
 
   #deliver(watcher: Watcher, events: readonly StorageEvent[], revision: number): void {
     watcher.position = revision;
-    try {
-      watcher.listener(watcher.prefix === '' ? events : events.filter(({ key }) => key.startsWith(watcher.prefix)), revision);
-    } catch (error) {
-      this.#log.error('A watcher of the store failed', { prefix: watcher.prefix, error: errorMessage(error) });
-    }
+    tell(watcher, events, revision, this.#log);
   }
 
   #end(watcher: Watcher, end: StorageWatchEnd): void {

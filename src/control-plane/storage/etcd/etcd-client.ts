@@ -1,0 +1,139 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import { CodecInvoker } from '../../../grpc/codec-invoker.ts';
+import { GrpcChannel } from '../../../grpc/grpc-channel.ts';
+import type { GrpcTls } from '../../../grpc/grpc-channel.ts';
+import { grpcCodeOf } from '../../../grpc/grpc-status.ts';
+import { bindService } from '../../../grpc/service-binding.ts';
+import type { ApiOf, Invoker, MethodDefinition } from '../../../grpc/service-binding.ts';
+import { KVDefinition, LeaseDefinition, MaintenanceDefinition } from './generated/etcd-v3.ts';
+
+export interface EtcdClientOptions {
+  /** `http://127.0.0.1:2379`, `https://etcd-0:2379`, ...: members of one cluster. */
+  readonly endpoints: readonly string[];
+  /** For https endpoints. */
+  readonly tls?: GrpcTls;
+  readonly clock: Clock;
+}
+
+const STATUS_PATH = '/etcdserverpb.Maintenance/Status';
+const CALL_TIMEOUT_MS = 10_000;
+/** How long a member may take to be reached before the next is tried. */
+const CONNECT_TIMEOUT_MS = 2000;
+/** What etcd's own client accepts; a list is fetched in pages, but one page of the largest objects is large. */
+const MAX_ANSWER_BYTES = 2 ** 31 - 1;
+/** Calls that change nothing may be made again on another member. Lease grants too: one that nobody knows of ends by itself. */
+const REPEATABLE: ReadonlySet<string> = new Set(['Range', 'Status', 'LeaseGrant']);
+
+/**
+ * Calls to a cluster: to one member as long as it answers, then to the next.
+ * 1. A call that may change something is sent at most once, and only over a connection that stands: if it fails after that, its outcome is unknown and
+ *    the caller is told so (`Unavailable`, `Timeout`); before that, another member is tried.
+ * 2. Reads are tried once on each member.
+ */
+export class EtcdClient {
+  readonly kv: ApiOf<KVDefinition>;
+  readonly lease: ApiOf<LeaseDefinition>;
+  readonly maintenance: ApiOf<MaintenanceDefinition>;
+  readonly #channels: readonly GrpcChannel[];
+  readonly #endpoints: readonly string[];
+  #current = 0;
+
+  constructor({ endpoints, tls, clock }: EtcdClientOptions) {
+    if (endpoints.length === 0) throw new KubeletError('Invalid', 'no etcd endpoint is given', { op: 'etcd' });
+    this.#endpoints = endpoints;
+    this.#channels = endpoints.map((endpoint) => new GrpcChannel({ ...parseEndpoint(endpoint, tls), clock, maxMessageBytes: MAX_ANSWER_BYTES }));
+    const invokers = this.#channels.map((channel) => new CodecInvoker(channel, { clock, timeoutMs: () => CALL_TIMEOUT_MS }));
+    const invoker: Invoker = {
+      unary: (path, method, request, options) => this.#try(method, (member) => memberOf(invokers, member).unary(path, method, request, options)),
+      stream: (path, method, request, options) => memberOf(invokers, this.#current).stream(path, method, request, options),
+    };
+    this.kv = bindService(KVDefinition, invoker);
+    this.lease = bindService(LeaseDefinition, invoker);
+    this.maintenance = bindService(MaintenanceDefinition, invoker);
+  }
+
+  /** The connection to a member that can be reached now. */
+  async connect(): Promise<GrpcChannel> {
+    let reason = '';
+    for (let tries = 1; tries <= this.#channels.length; tries++) {
+      const channel = memberOf(this.#channels, this.#current);
+      if (channel.connected) return channel;
+      try {
+        // A call rather than waiting for the connection: it fails as soon as an attempt does, and says why.
+        await channel.unary({ op: 'Status', path: STATUS_PATH, request: new Uint8Array(), timeoutMs: CONNECT_TIMEOUT_MS });
+        return channel;
+      } catch (error) {
+        if (isKind(error, 'Aborted')) throw error;
+        if (!isKind(error, 'Unavailable') && !isKind(error, 'Timeout')) return channel;
+        reason = errorMessage(error);
+        this.leave(channel);
+      }
+    }
+    return this.#lastTry(reason);
+  }
+
+  /** gRPC waits a while between its attempts: one that has just come back is given the time to be found. */
+  async #lastTry(reason: string): Promise<GrpcChannel> {
+    const channel = memberOf(this.#channels, this.#current);
+    try {
+      await channel.ready(CONNECT_TIMEOUT_MS);
+      return channel;
+    } catch (error) {
+      if (isKind(error, 'Aborted')) throw error;
+      this.leave(channel);
+      throw new KubeletError('Unavailable', `etcd cannot be reached at ${this.#endpoints.join(', ')}: ${reason}`, { op: 'etcd', cause: error });
+    }
+  }
+
+  /** This member is of no use now: others go to the next one. */
+  leave(channel: GrpcChannel): void {
+    if (memberOf(this.#channels, this.#current) === channel) this.#current = (this.#current + 1) % this.#channels.length;
+  }
+
+  close(): void {
+    for (const channel of this.#channels) channel.close();
+  }
+
+  async #try(method: MethodDefinition, call: (member: number) => Promise<unknown>): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      const channel = await this.connect();
+      try {
+        return await call(this.#channels.indexOf(channel));
+      } catch (error) {
+        const failure = etcdError(error);
+        if (failure.kind !== 'Unavailable') throw failure;
+        this.leave(channel);
+        if (!REPEATABLE.has(method.name) || tries >= this.#channels.length + 1) throw failure;
+      }
+    }
+  }
+}
+
+function memberOf<T>(members: readonly T[], index: number): T {
+  const member = members[index];
+  if (member === undefined) throw new KubeletError('Internal', `no etcd member ${index}`);
+  return member;
+}
+
+function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: string; tls?: GrpcTls } {
+  const url = URL.parse(endpoint.includes('://') ? endpoint : `http://${endpoint}`);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
+    throw new KubeletError('Invalid', `etcd endpoint ${JSON.stringify(endpoint)} is no URL such as https://127.0.0.1:2379`, { op: 'etcd' });
+  }
+  const address = `${url.hostname}:${url.port === '' ? '2379' : url.port}`;
+  return url.protocol === 'https:' ? { address, tls: tls ?? {} } : { address };
+}
+
+/** etcd tells these apart by words alone: they are part of its API (rpctypes). */
+function etcdError(error: unknown): KubeletError {
+  const message = errorMessage(error);
+  const options = { op: 'etcd', cause: error instanceof KubeletError ? error.cause : error };
+  if (message.includes('required revision has been compacted')) return new KubeletError('Conflict', 'the revision is compacted', options);
+  if (message.includes('database space exceeded')) {
+    return new KubeletError('Unavailable', 'etcd takes no writes, its space is used up: compact, defragment and disarm the alarm (etcdctl defrag; etcdctl alarm disarm), or raise --quota-backend-bytes', options);
+  }
+  // The deadline of a call is ours; that etcd gave up on one is its own state (no leader, too slow a disk).
+  if (message.includes('etcdserver: request timed out') || grpcCodeOf(error) === 'Unavailable') return new KubeletError('Unavailable', message, options);
+  return error instanceof KubeletError ? error : new KubeletError('Internal', message, options);
+}

@@ -1,0 +1,134 @@
+import type { Clock } from '../../../base/clock.ts';
+import { isKind, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { keyAfter, prefixEnd } from '../key-range.ts';
+import type { PutOptions, Storage, StorageEvent, StorageListOptions, StorageWatch, StorageWatchEnd, StoredList, StoredValue, WriteResult } from '../storage.ts';
+import { EtcdClient } from './etcd-client.ts';
+import type { EtcdClientOptions } from './etcd-client.ts';
+import { EtcdLeases } from './etcd-leases.ts';
+import { EtcdWatches } from './etcd-watches.ts';
+import { Compare_CompareResult, Compare_CompareTarget } from './generated/etcd-v3.ts';
+import type { KeyValue, RangeResponse, ResponseHeader, TxnResponse } from './generated/etcd-v3.ts';
+
+/** Keys fetched with one call; a list without a limit is as many calls at one revision. */
+const PAGE_KEYS = 500;
+
+export interface EtcdStorageOptions extends EtcdClientOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * The store in an etcd v3 cluster. Conditions, revisions, order and durability are etcd's own; what this adds is that a write resolves after the watches
+ * of this process have heard of it (`EtcdWatches.heard`). Other API servers on the same etcd may write at the same time.
+ */
+export class EtcdStorage implements Storage {
+  readonly #client: EtcdClient;
+  readonly #leases: EtcdLeases;
+  readonly #watches: EtcdWatches;
+  #closed = false;
+
+  /** Connects with the first call. */
+  constructor(options: EtcdStorageOptions) {
+    this.#client = new EtcdClient(options);
+    this.#leases = new EtcdLeases(this.#client, options.clock);
+    this.#watches = new EtcdWatches({ client: this.#client, clock: options.clock, log: options.log });
+  }
+
+  async get(key: string): Promise<StoredValue | undefined> {
+    const { kvs } = await this.#client.kv.range({ key });
+    return kvs.map(storedValue)[0];
+  }
+
+  async list(prefix: string, options: StorageListOptions = {}): Promise<StoredList> {
+    const { limit = 0, afterKey, revision = 0 } = options;
+    const rangeEnd = prefixEnd(prefix) ?? '\0';
+    const items: StoredValue[] = [];
+    let key = afterKey?.startsWith(prefix) === true ? keyAfter(afterKey) : prefix === '' ? '\0' : prefix;
+    let shown = revision;
+    for (;;) {
+      const pageLimit = limit === 0 ? PAGE_KEYS : Math.min(PAGE_KEYS, limit - items.length);
+      const page: RangeResponse = await this.#client.kv.range({ key, rangeEnd, limit: pageLimit, revision: shown });
+      if (shown === 0) shown = revisionOf(page);
+      for (const kv of page.kvs) items.push(storedValue(kv));
+      const remaining = Number(page.count) - page.kvs.length;
+      const last = items.at(-1);
+      if (!page.more || last === undefined || items.length === limit) return { items, revision: shown, remaining };
+      key = keyAfter(last.key);
+    }
+  }
+
+  async revision(): Promise<number> {
+    return revisionOf(await this.#client.kv.range({ key: '\0', countOnly: true }));
+  }
+
+  async put(key: string, value: string, options: PutOptions): Promise<WriteResult> {
+    const { expected, ttlSeconds } = options;
+    if (ttlSeconds === undefined) return this.#write(key, expected, { requestPut: { key, value } });
+    try {
+      return await this.#write(key, expected, { requestPut: { key, value, lease: await this.#leases.leaseFor(ttlSeconds) } });
+    } catch (error) {
+      // The lease is gone (revoked by hand, or ended while etcd could not be reached); nothing was written.
+      if (!isKind(error, 'NotFound')) throw error;
+      this.#leases.forget(ttlSeconds);
+      return this.#write(key, expected, { requestPut: { key, value, lease: await this.#leases.leaseFor(ttlSeconds) } });
+    }
+  }
+
+  async delete(key: string, expected: number): Promise<WriteResult> {
+    // To etcd, deleting what is not there under the condition that it is not there would be a success.
+    if (expected === 0) return { outcome: 'conflict', current: await this.get(key) };
+    return this.#write(key, expected, { requestDeleteRange: { key } });
+  }
+
+  watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch {
+    if (this.#closed) throw new KubeletError('Aborted', 'the store is closed', { op: 'storage' });
+    return this.#watches.add({ prefix, listener, onEnd }, after);
+  }
+
+  async compact(revision: number): Promise<void> {
+    try {
+      await this.#client.kv.compact({ revision });
+    } catch (error) {
+      // Compacted to here or further already.
+      if (!isKind(error, 'Conflict')) throw error;
+    }
+  }
+
+  /** A linearizable read needs what a write needs, a leader and a majority; an alarm means that etcd takes no writes. */
+  async check(): Promise<void> {
+    await this.revision();
+    const { errors } = await this.#client.maintenance.status({});
+    if (errors.length > 0) throw new KubeletError('Unavailable', `etcd reports ${errors.join('; ')}`, { op: 'check' });
+  }
+
+  async sizeBytes(): Promise<number> {
+    return Number((await this.#client.maintenance.status({})).dbSize);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watches.close();
+    this.#client.close();
+  }
+
+  async #write(key: string, expected: number, request: object): Promise<WriteResult> {
+    const answer: TxnResponse = await this.#client.kv.txn({
+      compare: [{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision: expected }],
+      success: [request],
+      failure: [{ requestRange: { key } }],
+    });
+    if (!answer.succeeded) return { outcome: 'conflict', current: answer.responses[0]?.responseRange?.kvs.map(storedValue)[0] };
+    const revision = revisionOf(answer);
+    await this.#watches.heard(revision);
+    return { outcome: 'done', revision };
+  }
+}
+
+function storedValue({ key, value, modRevision }: KeyValue): StoredValue {
+  return { key, value, revision: Number(modRevision) };
+}
+
+function revisionOf({ header }: { header?: ResponseHeader | undefined }): number {
+  return Number(header?.revision ?? 0n);
+}

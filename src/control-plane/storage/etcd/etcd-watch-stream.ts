@@ -1,0 +1,158 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { DuplexCall } from '../../../grpc/grpc-channel.ts';
+import type { StorageEvent } from '../storage.ts';
+import type { EtcdClient } from './etcd-client.ts';
+import { Event_EventType, WatchRequest, WatchResponse } from './generated/etcd-v3.ts';
+
+const PATH = '/etcdserverpb.Watch/Watch';
+/** A range over all keys is written as two zero bytes. */
+const ALL_KEYS = { key: '\0', rangeEnd: '\0' };
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 3000;
+
+export interface Feed {
+  /** Everything up to here has been delivered. */
+  readonly position: number;
+  close(): void;
+}
+
+export interface FeedHandlers {
+  /** Whole revisions, in order. */
+  readonly deliver: (events: readonly StorageEvent[]) => void;
+  readonly compacted: () => void;
+}
+
+interface OpenFeed extends FeedHandlers {
+  readonly id: number;
+  position: number;
+  /** Parts of an answer that etcd sends in several because of its size. */
+  parts: StorageEvent[];
+}
+
+/**
+ * One gRPC stream that carries any number of feeds; a feed is every write to every key, in order.
+ *
+ * 1. A feed begins at its position itself and drops what is not newer: so etcd refuses it when a write after the position may be forgotten (it would
+ *    otherwise leave out a deletion at the very revision of a compaction).
+ * 2. After a break the stream is opened again, on another member if need be, and each feed goes on from its position: nothing is lost or repeated.
+ * 3. Only the handlers of open feeds are called.
+ */
+export class EtcdWatchStream {
+  readonly #client: EtcdClient;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #onBreak: () => void;
+  readonly #feeds = new Map<number, OpenFeed>();
+  #state: { kind: 'idle' } | { kind: 'connecting' } | { kind: 'open'; call: DuplexCall } | { kind: 'waiting'; timer: Timer } | { kind: 'closed' } = { kind: 'idle' };
+  #failures = 0;
+  #nextId = 1;
+
+  constructor(options: { client: EtcdClient; clock: Clock; log: Logger; onBreak: () => void }) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#onBreak = options.onBreak;
+  }
+
+  get open(): boolean {
+    return this.#state.kind === 'open';
+  }
+
+  add(position: number, handlers: FeedHandlers): Feed {
+    const feed: OpenFeed = { ...handlers, id: this.#nextId++, position: Math.max(position, 1), parts: [] };
+    this.#feeds.set(feed.id, feed);
+    if (this.#state.kind === 'open') this.#create(this.#state.call, feed);
+    else if (this.#state.kind === 'idle') void this.#connect();
+    return {
+      get position() {
+        return feed.position;
+      },
+      close: () => {
+        if (!this.#feeds.delete(feed.id) || this.#state.kind !== 'open') return;
+        this.#send(this.#state.call, { cancelRequest: { watchId: feed.id } });
+      },
+    };
+  }
+
+  close(): void {
+    if (this.#state.kind === 'open') this.#state.call.cancel();
+    if (this.#state.kind === 'waiting') this.#state.timer.cancel();
+    this.#state = { kind: 'closed' };
+    this.#feeds.clear();
+  }
+
+  async #connect(): Promise<void> {
+    this.#state = { kind: 'connecting' };
+    try {
+      const channel = await this.#client.connect();
+      if (this.#stateIs('closed')) return;
+      // A member that lost its cluster must say so rather than stay silent.
+      const call: DuplexCall = channel.duplex({ op: 'Watch', path: PATH, metadata: { hasleader: 'true' } }, {
+        message: (bytes) => this.#receive(WatchResponse.decode(bytes)),
+        end: (error) => {
+          this.#client.leave(channel);
+          this.#broke(error?.message ?? 'etcd ended it');
+        },
+      });
+      this.#state = { kind: 'open', call };
+      for (const feed of this.#feeds.values()) this.#create(call, feed);
+    } catch (error) {
+      this.#broke(errorMessage(error));
+    }
+  }
+
+  #stateIs(kind: 'closed'): boolean {
+    return this.#state.kind === kind;
+  }
+
+  #broke(why: string): void {
+    if (this.#state.kind === 'closed') return;
+    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
+    if (this.#failures === 0) this.#log.warn('The watch of etcd broke off; it goes on where it was', { error: why });
+    this.#failures++;
+    this.#state = { kind: 'waiting', timer: this.#clock.setTimer(delayMs, () => void this.#connect()) };
+    this.#onBreak();
+  }
+
+  #create(call: DuplexCall, feed: OpenFeed): void {
+    feed.parts = [];
+    this.#send(call, { createRequest: { ...ALL_KEYS, startRevision: feed.position, watchId: feed.id, fragment: true } });
+  }
+
+  #send(call: DuplexCall, request: Parameters<typeof WatchRequest.fromPartial>[0]): void {
+    call.write(WatchRequest.encode(WatchRequest.fromPartial(request)).finish());
+  }
+
+  #receive(response: WatchResponse): void {
+    const feed = this.#feeds.get(Number(response.watchId));
+    if (response.canceled) return this.#canceled(response, feed);
+    this.#failures = 0;
+    if (feed === undefined) return;
+    for (const { type, kv } of response.events) {
+      const revision = Number(kv?.modRevision ?? 0n);
+      if (kv === undefined || revision <= feed.position) continue;
+      feed.parts.push(type === Event_EventType.DELETE ? { type: 'delete', key: kv.key, value: '', revision } : { type: 'put', key: kv.key, value: kv.value, revision });
+    }
+    const last = feed.parts.at(-1);
+    if (response.fragment || last === undefined) return;
+    const events = feed.parts;
+    feed.parts = [];
+    feed.position = last.revision;
+    feed.deliver(events);
+  }
+
+  #canceled(response: WatchResponse, feed: OpenFeed | undefined): void {
+    // The answer to our own cancelling.
+    if (feed === undefined && response.watchId > 0n) return;
+    if (feed !== undefined && response.compactRevision > 0n) {
+      this.#feeds.delete(feed.id);
+      feed.compacted();
+      return;
+    }
+    // No leader, no right to, too many watches: the stream is of no use to the other feeds either.
+    if (this.#state.kind === 'open') this.#state.call.cancel();
+    this.#broke(response.cancelReason);
+  }
+}

@@ -1,0 +1,104 @@
+// Debian's etcd on ports and in a folder of its own, with or without TLS, for tests of the store on it.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { GrpcTls } from '../../../src/grpc/grpc-channel.ts';
+import { freePort } from '../../../src/up/agent.ts';
+import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
+import { describeProcess, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
+
+export interface TestEtcd {
+  /** `http://127.0.0.1:PORT`, or https. */
+  endpoint: string;
+  /** With TLS: what a client must have. */
+  tls: GrpcTls | undefined;
+  /** Kills it at once, as a power cut of the process would. */
+  kill(): Promise<void>;
+  /** Again on the same port and folder after `kill`. */
+  start(): Promise<void>;
+  /** SIGSTOP: calls hang until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  stop(): Promise<void>;
+}
+
+export interface TestEtcdOptions {
+  /** Certificates of its own authority, demanded of clients too. */
+  tls?: boolean;
+}
+
+export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kts-etcd-'));
+  const scheme = options.tls === true ? 'https' : 'http';
+  const endpoint = `${scheme}://127.0.0.1:${await freePort(0)}`;
+  const peer = `http://127.0.0.1:${await freePort(0)}`;
+  const tls = options.tls === true ? await makeCertificates(folder) : undefined;
+  const at = (name: string): string => path.join(folder, name);
+  const flags = [
+    ['--name', 'test', '--data-dir', at('data'), '--logger', 'zap', '--log-level', 'warn'],
+    ['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
+    ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `test=${peer}`],
+    tls === undefined ? [] : ['--cert-file', at('server.pem'), '--key-file', at('server.key'), '--trusted-ca-file', at('ca.pem'), '--client-cert-auth'],
+  ].flat();
+  let record: ReturnType<typeof describeProcess> | undefined;
+  const start = async (): Promise<void> => {
+    const log = openSync(at('etcd.log'), 'a');
+    const child = spawn('etcd', flags, { stdio: ['ignore', log, log], env: machineEnvironment() });
+    closeSync(log);
+    let failure: string | undefined;
+    child.on('error', (error) => (failure = error.message));
+    child.on('exit', (code) => (failure = `exit ${code}`));
+    record = child.pid === undefined ? undefined : describeProcess(child.pid);
+    let up = false;
+    await waitUntil(() => {
+      void accepts(endpoint).then((accepted) => (up ||= accepted));
+      return up || failure !== undefined;
+    }, 15_000);
+    if (!up || failure !== undefined) throw new Error(`etcd did not start (${failure ?? 'no answer'}): ${readFileSync(at('etcd.log'), 'utf8')}`);
+  };
+  const etcd: TestEtcd = {
+    endpoint,
+    tls,
+    start,
+    kill: () => stopProcess(record, 0).then(() => undefined),
+    freeze: () => void (record !== undefined && signalProcess(record, 'SIGSTOP')),
+    thaw: () => void (record !== undefined && signalProcess(record, 'SIGCONT')),
+    stop: async () => {
+      if (record !== undefined) signalProcess(record, 'SIGCONT');
+      await stopProcess(record, 2000);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await start();
+  } catch (error) {
+    await etcd.stop();
+    throw error;
+  }
+  return etcd;
+}
+
+async function accepts(endpoint: string): Promise<boolean> {
+  const { connect } = await import('node:net');
+  const { hostname, port } = new URL(endpoint);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    socket.on('connect', () => (socket.destroy(), resolve(true)));
+    socket.on('error', () => resolve(false));
+  });
+}
+
+/** An authority, a server's certificate for 127.0.0.1 and a client's. */
+async function makeCertificates(folder: string): Promise<GrpcTls> {
+  const at = (name: string): string => path.join(folder, name);
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  await runCommand(['openssl', 'req', '-x509', ...key, '-keyout', at('ca.key'), '-out', at('ca.pem'), '-days', '2', '-subj', '/CN=kubelet-ts test authority']);
+  for (const [name, extension] of [['server', 'subjectAltName=IP:127.0.0.1'], ['client', 'extendedKeyUsage=clientAuth']] as const) {
+    await runCommand(['openssl', 'req', ...key, '-keyout', at(`${name}.key`), '-out', at(`${name}.csr`), '-subj', `/CN=${name}`]);
+    writeFileSync(at(`${name}.cnf`), `${extension}\n`);
+    const signing = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-out', at(`${name}.pem`), '-days', '2', '-extfile', at(`${name}.cnf`)];
+    await runCommand(['openssl', 'x509', '-req', '-in', at(`${name}.csr`), ...signing]);
+  }
+  return { ca: readFileSync(at('ca.pem')), cert: readFileSync(at('client.pem')), key: readFileSync(at('client.key')) };
+}
