@@ -21,7 +21,9 @@ export type StatusReason =
   | 'InternalError'
   | 'ServiceUnavailable'
   | 'ServerTimeout'
-  | 'Timeout';
+  | 'Timeout'
+  /** What the API server has no reason for: its Status carries none, and code 500. */
+  | 'Unknown';
 
 const codes: Record<StatusReason, number> = {
   BadRequest: 400,
@@ -42,6 +44,7 @@ const codes: Record<StatusReason, number> = {
   ServiceUnavailable: 503,
   ServerTimeout: 504,
   Timeout: 504,
+  Unknown: 500,
 };
 
 /** A group and its resource in the plural: what most refusals are about. */
@@ -55,18 +58,21 @@ export class ApiStatusError extends Error {
   readonly reason: StatusReason;
   readonly code: number;
   readonly details: StatusDetails | undefined;
+  /** Of a list whose version is forgotten: where one may go on all the same. */
+  readonly continueToken: string | undefined;
 
-  constructor(reason: StatusReason, message: string, details?: StatusDetails, cause?: unknown) {
+  constructor(reason: StatusReason, message: string, details?: StatusDetails, { cause, continueToken }: { readonly cause?: unknown; readonly continueToken?: string } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ApiStatusError';
     this.reason = reason;
     this.code = codes[reason];
     this.details = details;
+    this.continueToken = continueToken;
   }
 
   toStatus(): Status {
-    const { message, reason, details, code } = this;
-    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details !== undefined && { details }), code };
+    const { message, reason, details, code, continueToken } = this;
+    return { kind: 'Status', apiVersion: 'v1', metadata: { ...(continueToken !== undefined && { continue: continueToken }) }, status: 'Failure', message, ...(reason !== 'Unknown' && { reason }), ...(details !== undefined && { details }), code };
   }
 }
 
@@ -118,7 +124,7 @@ export const expired = (message: string): ApiStatusError => new ApiStatusError('
 export const tooManyRequests = (message: string, retryAfterSeconds: number): ApiStatusError => new ApiStatusError('TooManyRequests', message, { retryAfterSeconds });
 
 export const internalError = (cause: unknown): ApiStatusError =>
-  new ApiStatusError('InternalError', `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, cause);
+  new ApiStatusError('InternalError', `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, { cause });
 
 const causeReasons: Record<FieldErrorType, string> = {
   'Required value': 'FieldValueRequired',
@@ -133,7 +139,8 @@ const causeReasons: Record<FieldErrorType, string> = {
 
 /** 422 with one cause for each error; `group` and `kind` are those of the object. */
 export function invalid(kind: { readonly group: string; readonly kind: string }, name: string, errors: readonly FieldError[]): ApiStatusError {
-  const causes = errors.map((error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }));
+  const distinct = errors.filter((error, index) => errors.findIndex((other) => other.field === error.field && other.message === error.message) === index);
+  const causes = distinct.map((error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }));
   const named = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const details: StatusDetails = { ...(name !== '' && { name }), ...(kind.group !== '' && { group: kind.group }), kind: kind.kind, causes };
   return new ApiStatusError('Invalid', formatInvalid(named, name, errors), details);
