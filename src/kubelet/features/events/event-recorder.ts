@@ -5,9 +5,10 @@ import type { ObjectReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { EventCorrelator } from './event-correlator.ts';
+import { EventCorrelator } from '../../../api/event-correlator.ts';
+import { makeEvent, type Said } from '../../../api/make-event.ts';
 import { EventStore } from './event-store.ts';
-import { makeEvent, nodeReference, podReference, type Said } from './make-event.ts';
+import { nodeReference, podReference } from './event-reference.ts';
 
 /** The pod's record, as far as events are concerned. */
 export interface EventTimeline {
@@ -62,7 +63,7 @@ export class EventLog implements EventRecorder {
 
   #record(object: ObjectReference, said: Said): Event | undefined {
     const nowMs = this.#options.clock.nowMs();
-    const result = this.#correlator.correlate(makeEvent(object, said, { nowMs, serial: this.#serial++, nodeName: this.#options.nodeName }), nowMs);
+    const result = this.#correlator.correlate(makeEvent(object, said, { nowMs, serial: this.#serial++, component: 'kubelet', host: this.#options.nodeName }), nowMs);
     if (result.kind === 'skip') return undefined;
     this.#store.put(result.key, result.event, nowMs);
     return result.event;

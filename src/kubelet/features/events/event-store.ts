@@ -1,5 +1,5 @@
 import type { Event } from '../../../api/core/event.ts';
-import { BoundedMap } from './bounded-map.ts';
+import { BoundedMap } from '../../../base/bounded-map.ts';
 
 /** As long as an API server keeps them. */
 const KEPT_MS = 3_600_000;

@@ -1,5 +1,5 @@
-import type { Event } from '../../../api/core/event.ts';
-import { BoundedMap } from './bounded-map.ts';
+import type { Event } from './core/event.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
 
 /** Upstream: client-go tools/record/events_cache.go. */
 const REMEMBERED = 4096;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventCorrelator } from './event-correlator.ts';
-import { makeEvent, podReference } from './make-event.ts';
-import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { makeEvent } from './make-event.ts';
 
 const MINUTE = 60_000;
 
@@ -11,7 +10,7 @@ function teller(): (message: string, atMs?: number, more?: { reason?: string; co
   const correlator = new EventCorrelator();
   let serial = 0;
   return (message, atMs = 0, { reason = 'Unhealthy', container, type = 'Warning' } = {}) => {
-    const event = makeEvent(podReference(buildPod({ spec: { containers: [{ name: 'a' }, { name: 'b' }] } }), container), { type, reason, message }, { nowMs: atMs, serial: serial++, nodeName: 'n' });
+    const event = makeEvent({ kind: 'Pod', namespace: 'default', name: 'web', uid: 'u', ...(container !== undefined && { fieldPath: `spec.containers{${container}}` }) }, { type, reason, message }, { nowMs: atMs, serial: serial++, component: 'kubelet', host: 'n' });
     const result = correlator.correlate(event, atMs);
     return result.kind === 'skip' ? '-' : `${result.event.message} x${result.event.count}`;
   };

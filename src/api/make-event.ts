@@ -1,0 +1,40 @@
+import type { Event } from './core/event.ts';
+import type { ObjectReference } from './core/meta.ts';
+import { formatTime } from './time.ts';
+
+const NANOS_PER_MS = 1_000_000;
+
+export interface Said {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+}
+
+export interface Saying {
+  /** Wall milliseconds. */
+  readonly nowMs: number;
+  /** Tells apart what is said within one millisecond. */
+  readonly serial: number;
+  readonly component: string;
+  /** The node; '' for what runs on none. */
+  readonly host: string;
+}
+
+/** The event as it is first said (upstream: client-go tools/record makeEvent). */
+export function makeEvent(object: ObjectReference, { type, reason, message }: Said, { nowMs, serial, component, host }: Saying): Event {
+  const time = formatTime(nowMs);
+  const nanos = BigInt(Math.floor(nowMs)) * BigInt(NANOS_PER_MS) + BigInt(serial % NANOS_PER_MS);
+  return {
+    metadata: { name: `${object.name}.${nanos.toString(16)}`, namespace: object.namespace === undefined || object.namespace === '' ? 'default' : object.namespace },
+    involvedObject: object,
+    reason,
+    message,
+    source: { component, ...(host !== '' && { host }) },
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+    type,
+    reportingComponent: component,
+    reportingInstance: host,
+  } as Event;
+}

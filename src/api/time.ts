@@ -1,0 +1,11 @@
+/** Times as the API writes them: RFC 3339, whole seconds, UTC (meta/v1 Time). Wall milliseconds since 1970. */
+export function formatTime(ms: number): string {
+  return `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+/** Undefined for what is absent or no time. */
+export function parseTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}

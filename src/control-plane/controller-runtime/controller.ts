@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import type { Informers } from '../../api/client/informer.ts';
+
+/** What every controller is made of. The informers are started by whoever made them, after all controllers have asked for theirs. */
+export interface ControllerOptions {
+  readonly client: ApiClient;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Making one starts nothing; `start` waits for its informers by itself. */
+export interface Controller {
+  start(): void;
+  /** Stops for good; resolves when no pass is running. */
+  stop(): Promise<void>;
+}
+
+/** A condition of a status, as apps and batch have them. */
+export interface ConditionLike {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export function findCondition<C extends ConditionLike>(conditions: readonly C[] | undefined, type: string): C | undefined {
+  return conditions?.find((each) => each.type === type);
+}

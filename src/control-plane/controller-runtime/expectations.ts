@@ -1,0 +1,58 @@
+import type { Clock } from '../../base/clock.ts';
+
+/** A change that was made but not seen for so long is not waited for (upstream: ExpectationsTimeout). */
+const GIVEN_UP_AFTER_MS = 300_000;
+
+interface Awaited {
+  readonly uids: Map<string, 'created' | 'deleted'>;
+  sinceMs: number;
+}
+
+/**
+ * What a controller has done and its informer has not shown yet (upstream: ControllerExpectations). Until all is seen, a pass would count wrongly
+ * and do it again. Kept by uid, not as counts: what somebody else makes or deletes cannot be taken for one's own.
+ */
+export class Expectations {
+  readonly #clock: Clock;
+  readonly #byKey = new Map<string, Awaited>();
+  readonly #keys = new Map<string, string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `key` made or began to delete the object of `uid`. */
+  expect(key: string, change: 'created' | 'deleted', uid: string): void {
+    const sinceMs = this.#clock.monotonicMs();
+    let awaited = this.#byKey.get(key);
+    if (awaited === undefined) this.#byKey.set(key, (awaited = { uids: new Map(), sinceMs }));
+    awaited.uids.set(uid, change);
+    awaited.sinceMs = sinceMs;
+    this.#keys.set(uid, key);
+  }
+
+  /** The object was seen: as there, or as (being) deleted, which ends every waiting for it. */
+  observe(change: 'created' | 'deleted', uid: string): void {
+    const key = this.#keys.get(uid);
+    if (key === undefined) return;
+    const awaited = this.#byKey.get(key);
+    if (change === 'created' && awaited?.uids.get(uid) === 'deleted') return;
+    this.#keys.delete(uid);
+    awaited?.uids.delete(uid);
+    if (awaited?.uids.size === 0) this.#byKey.delete(key);
+  }
+
+  /** 0 when everything was seen; else how long to wait for it at most. */
+  waitMs(key: string): number {
+    const awaited = this.#byKey.get(key);
+    if (awaited === undefined) return 0;
+    const leftMs = awaited.sinceMs + GIVEN_UP_AFTER_MS - this.#clock.monotonicMs();
+    if (leftMs <= 0) this.forget(key);
+    return Math.max(0, leftMs);
+  }
+
+  forget(key: string): void {
+    for (const uid of this.#byKey.get(key)?.uids.keys() ?? []) this.#keys.delete(uid);
+    this.#byKey.delete(key);
+  }
+}

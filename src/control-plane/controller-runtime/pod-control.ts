@@ -1,0 +1,81 @@
+import type { ApiClient } from '../../api/client/api-client.ts';
+import { keyOf } from '../../api/client/resource-type.ts';
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import { pods } from '../../api/client/resource-types.ts';
+import type { Informer } from '../../api/client/informer.ts';
+import type { PodTemplateSpec } from '../../api/core/pod-template.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import { ApiStatusError, isApiError } from '../../api/status/api-status-error.ts';
+import { newControllerRef } from './controller-ref.ts';
+import type { EventRecorder } from './event-recorder.ts';
+import type { Expectations } from './expectations.ts';
+
+/** Longer prefixes and the dash are left to the name itself (upstream: getPodsPrefix, which asks whether a pod could be called so). */
+const LONGEST_NAME = 253;
+
+/** The pod that a template asks for; its name comes from its owner's. */
+export function podFromTemplate<T extends ApiObject>(type: ResourceType<T>, owner: T, template: PodTemplateSpec): Pod {
+  const { name, namespace } = owner.metadata;
+  const { labels = {}, annotations = {}, finalizers } = template.metadata;
+  const generateName = name.length < LONGEST_NAME ? `${name}-` : name;
+  return {
+    metadata: { name: '', generateName, namespace, uid: '', labels, annotations, ownerReferences: [newControllerRef(type, owner)], ...(finalizers !== undefined && { finalizers }) },
+    spec: template.spec,
+  };
+}
+
+/** Creation fails in a namespace that is being deleted, and will: there is nothing to say or try again. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  return error instanceof ApiStatusError && (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+}
+
+export interface PodControlOptions<T extends ApiObject> {
+  readonly client: ApiClient;
+  readonly recorder: EventRecorder;
+  readonly informer: Informer<Pod>;
+  readonly expectations: Expectations;
+  readonly type: ResourceType<T>;
+}
+
+/** Makes and deletes pods for an owner, tells people, and remembers what has still to be seen (upstream: RealPodControl). */
+export class PodControl<T extends ApiObject> {
+  readonly #options: PodControlOptions<T>;
+
+  constructor(options: PodControlOptions<T>) {
+    this.#options = options;
+  }
+
+  /** Rejects with what the API said; a namespace that is being deleted counts as done. */
+  async create(key: string, owner: T, pod: Pod): Promise<void> {
+    const { client, recorder, informer, expectations, type } = this.#options;
+    let created: Pod;
+    try {
+      created = await client.create(pods, pod);
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return;
+      recorder.event(type, owner, { type: 'Warning', reason: 'FailedCreate', message: `Error creating: ${error instanceof Error ? error.message : String(error)}` });
+      throw error;
+    }
+    if (informer.get(keyOf(created))?.metadata.uid !== created.metadata.uid) expectations.expect(key, 'created', created.metadata.uid);
+    recorder.event(type, owner, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created pod: ${created.metadata.name}` });
+  }
+
+  /** Rejects with what the API said; what is gone counts as done. */
+  async delete(key: string, owner: T, pod: Pod): Promise<void> {
+    const { client, recorder, informer, expectations, type } = this.#options;
+    const { name, uid } = pod.metadata;
+    expectations.expect(key, 'deleted', uid);
+    try {
+      await client.delete(pods, keyOf(pod), { preconditions: { uid } });
+    } catch (error) {
+      expectations.observe('deleted', uid);
+      // Another pod of that name means that this one is gone.
+      if (isApiError(error, 'NotFound', 'Conflict')) return;
+      recorder.event(type, owner, { type: 'Warning', reason: 'FailedDelete', message: `Error deleting: ${error instanceof Error ? error.message : String(error)}` });
+      throw error;
+    }
+    const known = informer.get(keyOf(pod));
+    if (known?.metadata.uid !== uid || known.metadata.deletionTimestamp !== undefined) expectations.observe('deleted', uid);
+    recorder.event(type, owner, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` });
+  }
+}

@@ -1,0 +1,47 @@
+import type { Pod } from '../../api/core/pod.ts';
+import type { PodCondition } from '../../api/core/pod-status.ts';
+import { isTerminalPhase } from '../../api/pod.ts';
+import { parseTime } from '../../api/time.ts';
+
+function readyCondition({ status }: Pod): PodCondition | undefined {
+  return status?.conditions?.find(({ type, status: value }) => type === 'Ready' && value === 'True');
+}
+
+export function isPodReady(pod: Pod): boolean {
+  return readyCondition(pod) !== undefined;
+}
+
+/** Wall milliseconds since when it is ready; undefined when it is not, or nobody knows. */
+export function readySinceMs(pod: Pod): number | undefined {
+  return parseTime(readyCondition(pod)?.lastTransitionTime);
+}
+
+/** Ready for at least `minReadySeconds` (upstream: podutil.IsPodAvailable). */
+export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
+  if (!isPodReady(pod)) return false;
+  if (minReadySeconds === 0) return true;
+  const sinceMs = readySinceMs(pod);
+  return sinceMs !== undefined && sinceMs + minReadySeconds * 1000 <= nowMs;
+}
+
+/** In how many milliseconds the first of the pods that are ready but not available becomes so by waiting alone. */
+export function nextAvailableMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
+  let next: number | undefined;
+  for (const pod of pods) {
+    const sinceMs = minReadySeconds > 0 ? readySinceMs(pod) : undefined;
+    if (sinceMs === undefined) continue;
+    const leftMs = sinceMs + minReadySeconds * 1000 - nowMs;
+    if (leftMs > 0 && (next === undefined || leftMs < next)) next = leftMs;
+  }
+  return next;
+}
+
+/** Counts as a replica: neither over nor leaving. */
+export function isPodActive(pod: Pod): boolean {
+  return !isTerminalPhase(pod) && pod.metadata.deletionTimestamp === undefined;
+}
+
+/** Leaving, and not over yet. */
+export function isPodTerminating(pod: Pod): boolean {
+  return !isTerminalPhase(pod) && pod.metadata.deletionTimestamp !== undefined;
+}
