@@ -23,6 +23,11 @@ export class FieldErrors {
     this.#add('Invalid value', field, [goValue(value), detail]);
   }
 
+  /** Without the value, which would say nothing. */
+  invalidHidden(field: string, detail: string): void {
+    this.#add('Invalid value', field, [detail]);
+  }
+
   /** One error for each of `details`. */
   invalidEach(field: string, value: unknown, details: readonly string[]): void {
     for (const detail of details) this.invalid(field, value, detail);

@@ -1,0 +1,35 @@
+import type { Namespace } from '../core/namespace.ts';
+import { FieldErrors } from './field-error.ts';
+import type { FieldError } from './field-error.ts';
+import { checkLabelKey } from './names.ts';
+
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+/** Without its metadata (upstream: core/validation ValidateNamespace). */
+export function validateNamespace({ spec }: Namespace): FieldError[] {
+  const errors = new FieldErrors();
+  for (const finalizer of spec.finalizers ?? []) validateFinalizer(errors, 'spec.finalizers', finalizer);
+  return errors.list;
+}
+
+/** A write to `finalize`. */
+export function validateNamespaceFinalize({ spec }: Namespace): FieldError[] {
+  const errors = new FieldErrors();
+  for (const [index, finalizer] of (spec.finalizers ?? []).entries()) validateFinalizer(errors, `spec.finalizers[${index}]`, finalizer);
+  return errors.list;
+}
+
+export function validateNamespaceStatus({ metadata, status }: Namespace): FieldError[] {
+  const errors = new FieldErrors();
+  const phase = status?.phase ?? '';
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  // The capital is upstream's.
+  if (!isDeleted && phase !== 'Active') errors.invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty");
+  if (isDeleted && phase !== 'Terminating') errors.invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
+  return errors.list;
+}
+
+function validateFinalizer(errors: FieldErrors, field: string, finalizer: string): void {
+  errors.invalidEach(field, finalizer, checkLabelKey(finalizer));
+  if (!finalizer.includes('/') && !standardFinalizers.includes(finalizer)) errors.invalid(field, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+}
