@@ -2,7 +2,7 @@ import type { Container } from '../core/container.ts';
 import type { Pod } from '../core/pod.ts';
 import type { PodSpec } from '../core/pod-spec.ts';
 import type { ContainerStatus, PodCondition } from '../core/pod-status.ts';
-import { sameValue } from '../same-value.ts';
+import { semanticEqual } from '../semantic-equal.ts';
 import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { checkDnsSubdomain, checkLabelKey, checkStrictIp, isIpv6Text } from './names.ts';
@@ -84,7 +84,7 @@ function mayRestart({ restartPolicy, restartPolicyRules = [] }: Container, spec:
 }
 
 function validateIps(errors: FieldErrors, field: string, ips: readonly { readonly ip: string }[], before: readonly { readonly ip: string }[]): void {
-  if (sameValue(ips, before)) return;
+  if (semanticEqual(ips, before)) return;
   const known = new Set(before.map(({ ip }) => ip));
   for (const [index, { ip }] of ips.entries()) if (!known.has(ip)) errors.invalidEach(`${field}[${index}]`, ip, checkStrictIp(ip));
   if (ips.length > 2 || (ips.length === 2 && isIpv6Text(ips[0]?.ip ?? '') === isIpv6Text(ips[1]?.ip ?? ''))) errors.invalid(field, ips, 'may specify no more than one IP for each IP family');

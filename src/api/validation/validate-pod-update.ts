@@ -3,7 +3,7 @@ import type { Container } from '../core/container.ts';
 import type { Pod } from '../core/pod.ts';
 import type { PodSpec } from '../core/pod-spec.ts';
 import type { NodeAffinity, NodeSelectorTerm } from '../core/scheduling.ts';
-import { sameValue } from '../same-value.ts';
+import { semanticEqual } from '../semantic-equal.ts';
 import { unifiedDiff } from '../unified-diff.ts';
 import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
@@ -29,9 +29,9 @@ export function validatePodUpdate(pod: Pod, old: Pod): readonly FieldError[] {
   if (!validateDeadline(errors, pod.spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds)) return errors.list;
   validateTolerationChanges(errors, pod.spec, old.spec);
   validateGateChanges(errors, pod.spec, old.spec);
-  if (sameValue(pod.spec, old.spec)) return errors.list;
+  if (semanticEqual(pod.spec, old.spec)) return errors.list;
   const rest = withoutMutable(errors, pod.spec, old.spec);
-  if (!sameValue(rest, old.spec)) errors.forbidden('spec', `pod updates may not change fields other than ${mutableFields.join(',')}\n${unifiedDiff(old.spec, rest)}`);
+  if (!semanticEqual(rest, old.spec)) errors.forbidden('spec', `pod updates may not change fields other than ${mutableFields.join(',')}\n${unifiedDiff(old.spec, rest)}`);
   return errors.list;
 }
 
@@ -50,7 +50,7 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): readonly 
     const kept = now.get(container.name);
     const name = JSON.stringify(container.name);
     if (kept === undefined) errors.forbidden(field, `existing ephemeral containers ${name} may not be removed\n`);
-    else if (!sameValue(container, kept)) errors.forbidden(field, `existing ephemeral containers ${name} may not be changed\n${unifiedDiff(container, kept)}`);
+    else if (!semanticEqual(container, kept)) errors.forbidden(field, `existing ephemeral containers ${name} may not be changed\n${unifiedDiff(container, kept)}`);
   }
   return errors.list;
 }
@@ -70,7 +70,7 @@ export function validateResizeUpdate(pod: Pod, old: Pod): readonly FieldError[] 
   errors.list.push(...validateResize(old, pod));
   if (errors.list.length > 0) return errors.list;
   const rest: PodSpec = { ...pod.spec, ...withResourcesOf(pod.spec, old.spec), resources: old.spec.resources };
-  if (!sameValue(rest, old.spec)) errors.forbidden('spec', 'only cpu and memory resources are mutable');
+  if (!semanticEqual(rest, old.spec)) errors.forbidden('spec', 'only cpu and memory resources are mutable');
   return errors.list;
 }
 
@@ -129,7 +129,7 @@ function validateDeadline(errors: FieldErrors, seconds: number | undefined, befo
 }
 
 function validateTolerationChanges(errors: FieldErrors, { tolerations = [] }: PodSpec, old: PodSpec): void {
-  const kept = (old.tolerations ?? []).every((before) => tolerations.some((now) => sameValue({ ...before, tolerationSeconds: now.tolerationSeconds }, now)));
+  const kept = (old.tolerations ?? []).every((before) => tolerations.some((now) => semanticEqual({ ...before, tolerationSeconds: now.tolerationSeconds }, now)));
   if (!kept) errors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
 }
 
@@ -162,7 +162,7 @@ function withoutNarrowing(errors: FieldErrors, rest: PodSpec, old: PodSpec): Pod
   const removed = Object.entries(old.nodeSelector ?? {}).some(([key, value]) => selector[key] !== value);
   if (removed) errors.invalid('spec.nodeSelector', selector, 'only additions to spec.nodeSelector are allowed (no mutations or deletions)');
   const before = old.affinity?.nodeAffinity;
-  if (!sameValue(rest.affinity?.nodeAffinity, before)) validateNarrowing(errors, rest.affinity?.nodeAffinity, before);
+  if (!semanticEqual(rest.affinity?.nodeAffinity, before)) validateNarrowing(errors, rest.affinity?.nodeAffinity, before);
   const { nodeAffinity: _, ...others } = rest.affinity ?? {};
   const affinity = { ...others, ...(before !== undefined && { nodeAffinity: before }) };
   return { ...rest, nodeSelector: old.nodeSelector, affinity: Object.keys(affinity).length === 0 && old.affinity === undefined ? undefined : affinity };
@@ -185,6 +185,6 @@ function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   if (count(old) === 0) return count(term) === 0;
   return (['matchExpressions', 'matchFields'] as const).every((list) => {
     const before = old[list] ?? [];
-    return sameValue((term[list] ?? []).slice(0, before.length), before);
+    return semanticEqual((term[list] ?? []).slice(0, before.length), before);
   });
 }
