@@ -1,0 +1,124 @@
+import type { Duplex } from 'node:stream';
+import { gzip } from 'node:zlib';
+import { headerOf } from './http-request.ts';
+import type { HttpRequest } from './http-request.ts';
+import type { NodeResponse } from './node-request.ts';
+import type { BodyReply, ReplyStream, StreamReply } from './reply.ts';
+
+export interface WriteOptions {
+  readonly gzipFromBytes: number;
+}
+
+/** Writes an answer whose end is known. Resolves when it is handed over. */
+export async function writeBody(http: HttpRequest, response: NodeResponse, reply: BodyReply, { gzipFromBytes }: WriteOptions): Promise<void> {
+  const { body } = reply;
+  const headers: Record<string, string | readonly string[]> = { ...reply.headers };
+  if (http.protocol !== 'HTTP/2.0' && http.method !== 'HEAD' && !isRead(http)) headers.connection = 'close';
+  const length = lengthOf(body);
+  if (length > gzipFromBytes && takesGzip(http) && headers['content-encoding'] === undefined && http.method !== 'HEAD') {
+    const packed = await compress(body);
+    return send(response, reply.status, { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'content-length': String(packed.length) }, packed);
+  }
+  headers['content-length'] = String(length);
+  if (http.method === 'HEAD') return send(response, reply.status, headers, '');
+  if (!Array.isArray(body)) return send(response, reply.status, headers, body as string | Uint8Array);
+  writeHead(response, reply.status, headers);
+  await writePieces(response, body as readonly string[]);
+}
+
+/** A body nobody read is not waited for: the connection ends after the answer. */
+function isRead(http: HttpRequest): boolean {
+  const declared = headerOf(http.headers, 'content-length');
+  if (declared === '0' || (declared === undefined && http.headers['transfer-encoding'] === undefined)) return true;
+  return http.bodyStream().readableEnded;
+}
+
+function lengthOf(body: BodyReply['body']): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  if (body instanceof Uint8Array) return body.length;
+  return body.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+}
+
+const takesGzip = ({ headers }: HttpRequest): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
+
+/** In the thread pool; level 1, as upstream. */
+function compress(body: BodyReply['body']): Promise<Buffer> {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? body : Buffer.concat(body.map((piece) => Buffer.from(piece)));
+  return new Promise((resolve, reject) => gzip(bytes, { level: 1 }, (error, packed) => (error === null ? resolve(packed) : reject(error))));
+}
+
+function writeHead(response: NodeResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>): void {
+  // Both kinds of response take the same arguments; their types do not say so together.
+  (response as { writeHead(status: number, headers: object): unknown }).writeHead(status, headers);
+}
+
+function send(response: NodeResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>, body: string | Uint8Array): void {
+  writeHead(response, status, headers);
+  (response as { end(body: string | Uint8Array): unknown }).end(body);
+}
+
+async function writePieces(response: NodeResponse, pieces: readonly string[]): Promise<void> {
+  for (const piece of pieces) {
+    if (isGone(response)) return;
+    if (!writeTo(response, piece)) await drained(response);
+  }
+  if (!isGone(response)) response.end();
+}
+
+const isGone = (response: NodeResponse): boolean => response.destroyed || response.writableEnded;
+
+function writeTo(response: NodeResponse, chunk: string | Uint8Array): boolean {
+  return (response as { write(chunk: string | Uint8Array): boolean }).write(chunk);
+}
+
+function drained(response: NodeResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+}
+
+/** Sends the head and hands the rest to the reply. */
+export function writeStream(http: HttpRequest, response: NodeResponse, reply: StreamReply): void {
+  const headers: Record<string, string | readonly string[]> = { ...reply.headers };
+  // The body of a request nobody will read must not hold up the connection's end.
+  if (http.protocol === 'HTTP/1.0') headers.connection = 'close';
+  writeHead(response, reply.status, headers);
+  (response as { flushHeaders(): void }).flushHeaders();
+  reply.start(streamOf(response));
+}
+
+function streamOf(response: NodeResponse): ReplyStream {
+  let isClosed = false;
+  const closing: (() => void)[] = [];
+  const close = (): void => {
+    if (isClosed) return;
+    isClosed = true;
+    for (const listener of closing.splice(0)) listener();
+  };
+  response.on('close', close);
+  response.on('error', close);
+  return {
+    write: (chunk) => isGone(response) || writeTo(response, chunk),
+    onDrain: (listener) => void response.on('drain', listener),
+    onClose: (listener) => (isClosed ? listener() : void closing.push(listener)),
+    end: () => {
+      if (!isGone(response)) response.end();
+    },
+    destroy: () => ('stream' in response ? response.stream.destroy() : void response.destroy()),
+  };
+}
+
+/** An answer on a connection that asked for an upgrade and does not get one. It is closed after. */
+export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
+  const body = typeof reply.body === 'string' || reply.body instanceof Uint8Array ? Buffer.from(reply.body as string) : Buffer.from(reply.body.join(''));
+  const lines = [`HTTP/1.1 ${reply.status} ${reason}`];
+  for (const [name, value] of Object.entries(reply.headers)) for (const each of typeof value === 'string' ? [value] : value) lines.push(`${name}: ${each.replace(/[\r\n]/g, ' ')}`);
+  lines.push(`content-length: ${body.length}`, 'connection: close', '', '');
+  socket.end(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), body]));
+}

@@ -1,0 +1,132 @@
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { Authenticator, Authorizer } from '../model/user-info.ts';
+import type { Registry } from '../registry/registry.ts';
+
+/** Everything the HTTP front stands on. Nothing of it is looked up elsewhere. */
+export interface ApiServerOptions {
+  readonly registry: Registry;
+  readonly definitions: readonly ResourceDefinition[];
+  /** Asked in this order. */
+  readonly authenticators: readonly Authenticator[];
+  /** Asked in this order; the first that has an opinion decides. */
+  readonly authorizers: readonly Authorizer[];
+  /** Only for CONNECT: exec, attach, portforward, proxy. All other verbs are admitted by the registry. */
+  readonly connectAdmission?: readonly AdmissionPlugin[];
+  /** Requests without credentials are those of `system:anonymous`. Default true, as `--anonymous-auth`. */
+  readonly anonymousAuth?: boolean;
+  readonly version: VersionInfo;
+  /** Documents served by path as they are: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`, `/.well-known/openid-configuration`. Undefined: there is none. */
+  readonly documents?: DocumentSource;
+  /** Paths that `documents` knows, for the list at `/`. */
+  readonly documentPaths?: readonly string[];
+  /** Named as in upstream (`etcd`, `poststarthook/...`); `ping` and `log` come by themselves. */
+  readonly healthChecks?: readonly HealthCheck[];
+  /** How many objects of each kind there are, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */
+  readonly countObjects?: () => ReadonlyMap<string, number>;
+  readonly processUsage?: () => ProcessUsage;
+  readonly audit?: AuditOptions;
+  readonly kubelets?: KubeletClientOptions;
+  readonly limits?: Partial<ServerLimits>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** `/version`. */
+export interface VersionInfo {
+  readonly major: string;
+  readonly minor: string;
+  readonly gitVersion: string;
+  readonly gitCommit: string;
+  readonly gitTreeState: string;
+  readonly buildDate: string;
+  readonly platform: string;
+}
+
+export interface DocumentRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly accept: string | undefined;
+}
+
+export interface ServedDocument {
+  readonly contentType: string;
+  readonly body: string | Uint8Array;
+  /** With its quotes. */
+  readonly etag?: string;
+  readonly cacheControl?: string;
+}
+
+export type DocumentSource = (request: DocumentRequest) => Promise<ServedDocument | undefined>;
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Which of the three endpoints ask it. Absent: all. */
+  readonly endpoints?: readonly ('healthz' | 'livez' | 'readyz')[];
+  /** Rejects with what is wrong. */
+  readonly check: () => Promise<void>;
+}
+
+export interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly virtualBytes?: number;
+  readonly openFiles?: number;
+  readonly maxFiles?: number;
+  readonly startTimeSeconds: number;
+}
+
+export interface ServerLimits {
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  /** False: only the two numbers above limit, as with `--enable-priority-and-fairness=false`. */
+  readonly priorityAndFairness: boolean;
+  /** Requests a second of one user beyond which 429 is answered; 0 is no limit. */
+  readonly clientQps: number;
+  readonly clientBurst: number;
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+  /** Watches last a random time between this and twice this. */
+  readonly minRequestTimeoutMs: number;
+  /** What may wait for one slow watcher. */
+  readonly watchBufferBytes: number;
+  /** Answers longer than this are compressed for who takes that. */
+  readonly gzipFromBytes: number;
+  readonly maxConnections: number;
+}
+
+export const defaultLimits: ServerLimits = {
+  maxRequestsInflight: 400, maxMutatingRequestsInflight: 200, priorityAndFairness: true, clientQps: 0, clientBurst: 0, maxBodyBytes: 3 * 1024 * 1024, requestTimeoutMs: 60_000,
+  minRequestTimeoutMs: 1_800_000, watchBufferBytes: 4 * 1024 * 1024, gzipFromBytes: 128 * 1024, maxConnections: 10_000,
+};
+
+export interface AuditOptions {
+  /** The parsed policy file, audit.k8s.io/v1 Policy. */
+  readonly policy: unknown;
+  /** Takes one JSON line, without its end. */
+  readonly sink: (line: string) => void;
+}
+
+/** How the server reaches kubelets. `connect` makes a TLS connection with the server's own client certificate. */
+export interface KubeletClientOptions {
+  readonly dialer: Dialer;
+  /** As `--kubelet-preferred-address-types`. */
+  readonly preferredAddressTypes?: readonly string[];
+}
+
+export interface DialTarget {
+  readonly host: string;
+  readonly port: number;
+  /** TLS with the client certificate for kubelets; `tls-insecure` for `https:` proxies to pods and services, whose certificates nobody knows; plain TCP. */
+  readonly security: 'kubelet' | 'tls-insecure' | 'none';
+}
+
+export interface Dialer {
+  /** A connection that is ready, or an error; within `timeoutMs`. */
+  dial(target: DialTarget, timeoutMs: number): Promise<Duplex>;
+}

@@ -1,0 +1,90 @@
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition, TableColumn } from '../../model/resource-definition.ts';
+import type { MetaVersion } from './negotiate.ts';
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+export interface TableForm {
+  readonly definition: ResourceDefinition;
+  readonly version: MetaVersion;
+  readonly include: IncludeObject;
+}
+
+export function parseIncludeObject(value: string | null): IncludeObject {
+  if (value === null || value === '') return 'Metadata';
+  if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
+  throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`);
+}
+
+const nameColumn: TableColumn<ApiObject> = {
+  name: 'Name', type: 'string', format: 'name', cell: (object) => object.metadata.name,
+  description: 'The name of the object; unique among objects of its kind in its namespace.',
+};
+const ageText = 'When the server made the object.';
+const ageColumn: TableColumn<ApiObject> = { name: 'Age', type: 'string', description: ageText, cell: (object, nowMs) => formatAge(object.metadata.creationTimestamp, nowMs) };
+const createdColumn: TableColumn<ApiObject> = { name: 'Created At', type: 'date', description: ageText, cell: (object) => object.metadata.creationTimestamp ?? '' };
+
+const columnsOf = new WeakMap<ResourceDefinition, readonly TableColumn<ApiObject>[]>();
+
+/** The kind's own columns between the name and the age, either of which it may bring itself. */
+export function tableColumns(definition: ResourceDefinition): readonly TableColumn<ApiObject>[] {
+  const known = columnsOf.get(definition);
+  if (known !== undefined) return known;
+  const own = definition.columns;
+  const columns = own === undefined ? [nameColumn, createdColumn] : completeColumns(own);
+  columnsOf.set(definition, columns);
+  return columns;
+}
+
+function completeColumns(own: readonly TableColumn<ApiObject>[]): readonly TableColumn<ApiObject>[] {
+  const withName = own.some((column) => column.format === 'name') ? own : [nameColumn, ...own];
+  if (own.some((column) => column.name === 'Age')) return withName;
+  // What only `-o wide` shows comes after the age.
+  const firstWide = withName.findIndex((column) => (column.priority ?? 0) > 0);
+  return firstWide < 0 ? [...withName, ageColumn] : [...withName.slice(0, firstWide), ageColumn, ...withName.slice(firstWide)];
+}
+
+/** JSON of `columnDefinitions`; a watch shows it once. */
+export function columnDefinitionsJson(definition: ResourceDefinition): string {
+  const columns = tableColumns(definition).map(({ name, type, format, description, priority }) => ({ name, type, format: format ?? '', description, priority: priority ?? 0 }));
+  return JSON.stringify(columns);
+}
+
+/** A row's JSON; `json` is the object's own, already made. */
+export function rowJson({ definition, version, include }: TableForm, object: ApiObject, json: string, nowMs: number): string {
+  const cells = tableColumns(definition).map((column) => column.cell(object, nowMs));
+  if (include === 'None') return `{"cells":${JSON.stringify(cells)},"object":null}`;
+  return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? json : partialJson(object, version)}}`;
+}
+
+/** Only the metadata, as garbage collectors and the like want it. */
+export function partialJson(object: ApiObject, version: MetaVersion): string {
+  return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(object.metadata)}}`;
+}
+
+/** How kubectl writes ages: the largest unit, and the next one where that still tells something (upstream: duration.HumanDuration). */
+export function formatAge(timestamp: string | undefined, nowMs: number): string {
+  const atMs = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  return Number.isNaN(atMs) ? '<unknown>' : formatDuration(nowMs - atMs);
+}
+
+export function formatDuration(ms: number): string {
+  const seconds = Math.trunc(ms / 1000);
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 0) return '0s';
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return two(minutes, 'm', seconds % 60, 's');
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.floor(seconds / 3600);
+  if (hours < 8) return two(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  const days = Math.floor(hours / 24);
+  if (hours < 192) return two(days, 'd', hours % 24, 'h');
+  if (days < 730) return `${days}d`;
+  const years = Math.floor(days / 365);
+  return days < 2920 ? two(years, 'y', days % 365, 'd') : `${years}y`;
+}
+
+const two = (large: number, largeUnit: string, small: number, smallUnit: string): string => (small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`);

@@ -1,0 +1,46 @@
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { AuthenticationRequest, Authenticator, UserInfo } from '../../model/user-info.ts';
+import { headerOf } from '../http/http-request.ts';
+import type { HttpRequest } from '../http/http-request.ts';
+import { anonymousUser } from './exchange.ts';
+
+export interface Authentication {
+  readonly authenticators: readonly Authenticator[];
+  /** Requests without credentials are those of `system:anonymous`. Wrong credentials never are. */
+  readonly anonymous: boolean;
+}
+
+export type AuthenticationOutcome = { readonly user: UserInfo } | { readonly refused: ApiStatusError; readonly errors: readonly string[] };
+
+/** Asks one after the other until one knows who it is; one that fails does not keep the next from being asked. */
+export async function authenticate(http: HttpRequest, { authenticators, anonymous }: Authentication): Promise<AuthenticationOutcome> {
+  const request = credentialsOf(http);
+  const errors: string[] = http.clientCertificate?.verified === false ? ['x509: certificate signed by unknown authority'] : [];
+  for (const authenticator of authenticators) {
+    const result = await authenticator.authenticate(request);
+    if (result.outcome === 'user') return { user: withAuthenticatedGroup(result.user) };
+    if (result.outcome === 'failed') errors.push(result.error);
+  }
+  if (errors.length === 0 && anonymous) return { user: anonymousUser };
+  return { refused: new ApiStatusError('Unauthorized', 'Unauthorized'), errors };
+}
+
+const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+function credentialsOf(http: HttpRequest): AuthenticationRequest {
+  const { clientCertificate } = http;
+  const authorization = headerOf(http.headers, 'authorization');
+  const webSocketToken = headerOf(http.headers, 'upgrade')?.toLowerCase() === 'websocket' ? tokenInProtocols(http) : undefined;
+  return { ...(clientCertificate?.verified === true && { clientCertificate: { der: clientCertificate.der } }), ...(authorization !== undefined && { authorization }), ...(webSocketToken !== undefined && { webSocketToken }) };
+}
+
+function tokenInProtocols(http: HttpRequest): string | undefined {
+  const offered = (headerOf(http.headers, 'sec-websocket-protocol') ?? '').split(',').map((each) => each.trim());
+  const encoded = offered.find((each) => each.startsWith(tokenProtocol))?.slice(tokenProtocol.length);
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64url').toString('utf8');
+}
+
+function withAuthenticatedGroup(user: UserInfo): UserInfo {
+  if (user.name === anonymousUser.name || user.groups.includes('system:authenticated') || user.groups.includes('system:unauthenticated')) return user;
+  return { ...user, groups: [...user.groups, 'system:authenticated'] };
+}

@@ -1,0 +1,60 @@
+import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
+import { textReply } from '../http/reply.ts';
+import type { Reply } from '../http/reply.ts';
+import type { ResourceVerbs } from '../verbs/resource-verbs.ts';
+import type { WatchVerb } from '../verbs/watch-verb.ts';
+import type { Exchange } from './exchange.ts';
+import { routeOf } from './route.ts';
+import type { ObjectVerb } from './route.ts';
+import type { ServedResource, ServedResources, ServedSubresource } from './served-resource.ts';
+
+/** Serves what is not about a resource; undefined for a path it does not know. */
+export type Endpoint = (exchange: Exchange) => Promise<Reply | undefined>;
+
+export type ConnectHandler = (exchange: Exchange, resource: ServedResource, subresource: ServedSubresource) => Promise<Reply>;
+
+export interface DispatchParts {
+  readonly resources: ServedResources;
+  readonly verbs: ResourceVerbs;
+  readonly watches: WatchVerb;
+  readonly connect: ConnectHandler;
+  /** Asked in this order. */
+  readonly endpoints: readonly Endpoint[];
+}
+
+export const pageNotFound = (): Reply => textReply(404, '404 page not found\n');
+
+export const unknownResource = (): ApiStatusError => new ApiStatusError('NotFound', 'the server could not find the requested resource', {});
+
+export const unsupportedMethod = (): ApiStatusError => new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+
+/** The end of the path: what was asked for is done. */
+export async function dispatch(exchange: Exchange, parts: DispatchParts): Promise<Reply> {
+  const { info, http } = exchange;
+  if (!info.resourceRequest) {
+    for (const endpoint of parts.endpoints) {
+      const reply = await endpoint(exchange);
+      if (reply !== undefined) return reply;
+    }
+    return pageNotFound();
+  }
+  if (!parts.resources.hasGroupVersion(info.group, info.version)) return pageNotFound();
+  const resource = parts.resources.find(info.group, info.version, info.resource);
+  if (resource === undefined) throw unknownResource();
+  const route = routeOf(http.method, info, resource);
+  switch (route.kind) {
+    case 'notFound':
+      throw unknownResource();
+    case 'methodNotAllowed':
+      throw unsupportedMethod();
+    case 'connect':
+      return parts.connect(exchange, resource, route.subresource);
+    case 'verb':
+      return serveVerb(route.verb, exchange, resource, parts);
+  }
+}
+
+function serveVerb(verb: ObjectVerb, exchange: Exchange, resource: ServedResource, { verbs, watches }: DispatchParts): Promise<Reply> {
+  if (exchange.http.upgrade !== undefined && verb !== 'watch') throw internalError('this cannot be served over an upgraded connection');
+  return verb === 'watch' ? watches.watch(exchange, resource) : verbs[verb](exchange, resource);
+}

@@ -1,0 +1,38 @@
+import type { UserInfo } from '../../model/user-info.ts';
+import type { HttpRequest } from '../http/http-request.ts';
+import type { RequestInfo } from './request-info.ts';
+
+/** One request on its way through the server: what every step of the path reads, and the few things that they add. */
+export interface Exchange {
+  readonly http: HttpRequest;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly info: RequestInfo;
+  readonly auditId: string;
+  readonly receivedAtMs: number;
+  /** Monotonic, for durations. */
+  readonly startedAtMs: number;
+  /** Who the request acts for: the one who asks, or whom they impersonate. */
+  user: UserInfo;
+  /** Who really asks, when that is another. */
+  impersonator?: UserInfo;
+  /** Headers that steps add to the answer, whatever it is. */
+  readonly headers: Record<string, string>;
+  readonly warnings: string[];
+  readonly annotations: Record<string, string>;
+  /** What the audit log may want of the bodies; set only if its policy does. */
+  audited?: AuditedBodies;
+}
+
+export interface AuditedBodies {
+  requestObject?: unknown;
+  responseObject?: string;
+}
+
+export const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+/** Each text is sent once; what all texts may take of a header block is bounded, as upstream's 4 KiB. */
+export function addWarning(exchange: Exchange, text: string): void {
+  if (text === '' || exchange.warnings.includes(text)) return;
+  exchange.warnings.push(text);
+}

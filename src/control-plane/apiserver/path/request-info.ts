@@ -1,0 +1,95 @@
+/** What a request asks for, read from its method and path alone (upstream: RequestInfo). */
+export interface RequestInfo {
+  readonly resourceRequest: boolean;
+  /** `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method; the method in small letters when it is not about a resource. */
+  readonly verb: string;
+  readonly path: string;
+  /** `api` or `apis`. */
+  readonly prefix: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** From the resource on: what comes after the subresource is the proxy's business. */
+  readonly parts: readonly string[];
+  /** `/api/v1/watch/...`, the way of old. */
+  readonly watchByPath: boolean;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+}
+
+const verbOfMethod: Readonly<Record<string, string>> = { POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const namespaceSubresources = new Set(['status', 'finalize']);
+const verbsWithSelectors = new Set(['list', 'watch', 'deletecollection']);
+const wordsBeforeResource = new Set(['proxy', 'watch']);
+
+/** Undefined: a path such as `/api/v1/watch`, in which nothing can be found (upstream answers 500: unable to determine kind and namespace). */
+export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo | undefined {
+  const other: RequestInfo = {
+    resourceRequest: false, verb: method.toLowerCase(), path, prefix: '', group: '', version: '', namespace: '', resource: '', subresource: '', name: '', parts: [], watchByPath: false,
+  };
+  const all = splitPath(path);
+  const [prefix] = all;
+  if (all.length < 3 || (prefix !== 'api' && prefix !== 'apis') || (prefix === 'apis' && all.length < 4)) return other;
+  const group = prefix === 'api' ? '' : (all[1] ?? '');
+  const [version = '', ...found] = all.slice(prefix === 'api' ? 1 : 2);
+  const word = wordsBeforeResource.has(found[0] ?? '') ? found[0] : undefined;
+  if (word !== undefined && found.length < 2) return undefined;
+  const { namespace, parts } = splitNamespace(word === undefined ? found : found.slice(1));
+  const given = word ?? verbOfMethod[method] ?? '';
+  const subresource = given === 'proxy' ? '' : (parts[2] ?? '');
+  const named = parts[1] ?? '';
+  const verb = verbFor(given, named, query);
+  const name = named === '' && given === 'get' ? nameFromSelector(query) : named;
+  const withSelectors = word === undefined && verbsWithSelectors.has(verb === 'delete' && name === '' ? 'deletecollection' : verb);
+  return {
+    resourceRequest: true, verb, path, prefix, group, version, namespace, resource: parts[0] ?? '', subresource, name, parts, watchByPath: word === 'watch',
+    ...(withSelectors && { fieldSelector: query.get('fieldSelector') ?? undefined, labelSelector: query.get('labelSelector') ?? undefined }),
+  };
+}
+
+function splitNamespace(parts: readonly string[]): { namespace: string; parts: readonly string[] } {
+  if (parts[0] !== 'namespaces' || parts.length < 2) return { namespace: '', parts };
+  const namespace = parts[1] ?? '';
+  const third = parts[2];
+  return third === undefined || namespaceSubresources.has(third) ? { namespace, parts } : { namespace, parts: parts.slice(2) };
+}
+
+function verbFor(given: string, name: string, query: URLSearchParams): string {
+  if (name !== '') return given;
+  if (given === 'get') return asksToWatch(query) ? 'watch' : 'list';
+  return given === 'delete' ? 'deletecollection' : given;
+}
+
+/** `?watch`, `?watch=1`, `?watch=true`; anything but `false` and `0` counts. */
+export function asksToWatch(query: URLSearchParams): boolean {
+  const value = query.get('watch');
+  return value !== null && !['false', '0'].includes(value.toLowerCase());
+}
+
+/** A list of `metadata.name=x` is authorized as one of x alone. */
+function nameFromSelector(query: URLSearchParams): string {
+  for (const term of (query.get('fieldSelector') ?? '').split(',')) {
+    const name = /^\s*metadata\.name\s*==?\s*([^\s=!,]+)\s*$/.exec(term)?.[1];
+    if (name !== undefined && name !== '.' && name !== '..' && !/[/%]/.test(name)) return name;
+  }
+  return '';
+}
+
+function splitPath(path: string): readonly string[] {
+  const trimmed = path.replace(/^\/+|\/+$/g, '');
+  return trimmed === '' ? [] : trimmed.split('/');
+}
+
+/** Requests that may last: not counted against the limits, not cut off by the request time-out. */
+export function isLongRunning(info: RequestInfo): boolean {
+  if (!info.resourceRequest) return info.path.startsWith('/debug/pprof/');
+  return info.verb === 'watch' || info.verb === 'proxy' || longSubresources.has(info.subresource);
+}
+
+const longSubresources = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
+/** Requests that change nothing (upstream: nonMutatingRequestVerbs). */
+export const isReading = (info: RequestInfo): boolean => info.verb === 'get' || info.verb === 'list' || info.verb === 'watch';

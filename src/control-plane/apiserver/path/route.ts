@@ -1,0 +1,52 @@
+import type { ServedResource, ServedSubresource } from './served-resource.ts';
+import type { RequestInfo } from './request-info.ts';
+
+export type ObjectVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection';
+
+export type Route =
+  | { readonly kind: 'verb'; readonly verb: ObjectVerb }
+  | { readonly kind: 'connect'; readonly subresource: ServedSubresource }
+  | { readonly kind: 'notFound' }
+  | { readonly kind: 'methodNotAllowed' };
+
+const notFound: Route = { kind: 'notFound' };
+const methodNotAllowed: Route = { kind: 'methodNotAllowed' };
+const collectionVerbs: Readonly<Record<string, ObjectVerb>> = { GET: 'list', POST: 'create', DELETE: 'deleteCollection' };
+const objectVerbs: Readonly<Record<string, ObjectVerb>> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const connectVerbs: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', OPTIONS: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/** Which verb a method and a path are, of a resource that exists; what upstream's router would say of the rest. */
+export function routeOf(method: string, info: RequestInfo, resource: ServedResource): Route {
+  const { type } = resource.definition;
+  const { name, namespace, parts } = info;
+  const isNamespace = type.plural === 'namespaces' && type.group === '';
+  if (!type.namespaced && namespace !== '' && !isNamespace) return notFound;
+  const isNamed = parts.length >= 2;
+  if (info.watchByPath) return method === 'GET' && parts.length <= 2 && (isNamed ? namespace !== '' || !type.namespaced : true) ? allowed(resource, 'watch') : methodNotAllowed;
+  if (type.namespaced && namespace === '') {
+    if (isNamed) return notFound;
+    if (method !== 'GET') return methodNotAllowed;
+  }
+  if (info.subresource !== '') return routeSubresource(method, info, resource);
+  if (isNamed && name !== '') return allowed(resource, objectVerbs[method]);
+  const verb = collectionVerbs[method];
+  return allowed(resource, verb === 'list' && info.verb === 'watch' ? 'watch' : verb);
+}
+
+function allowed({ verbs }: ServedResource, verb: ObjectVerb | undefined): Route {
+  return verb !== undefined && verbs.includes(verb.toLowerCase()) ? { kind: 'verb', verb } : methodNotAllowed;
+}
+
+function routeSubresource(method: string, info: RequestInfo, resource: ServedResource): Route {
+  const subresource = resource.subresources.get(info.subresource);
+  if (subresource === undefined) return notFound;
+  if (subresource.kind === 'connect') {
+    if (info.parts.length > 3 && subresource.name !== 'proxy') return notFound;
+    const verb = connectVerbs[method];
+    return verb !== undefined && subresource.verbs.includes(verb) && (subresource.name === 'proxy' || (method !== 'HEAD' && method !== 'OPTIONS')) ? { kind: 'connect', subresource } : methodNotAllowed;
+  }
+  if (info.parts.length > 3) return notFound;
+  if (subresource.kind === 'action') return method === 'POST' ? { kind: 'verb', verb: 'create' } : methodNotAllowed;
+  const verb = objectVerbs[method];
+  return verb !== undefined && subresource.verbs.includes(verb) ? { kind: 'verb', verb } : methodNotAllowed;
+}

@@ -1,0 +1,21 @@
+/** Limits of upstream: beyond 4 KiB of warnings each is cut at 256 characters, and those that still do not fit are left out. */
+const totalLimit = 4096;
+const itemLimit = 256;
+
+/** `299 - "text"`, each text quoted as HTTP wants it. */
+export function warningHeaders(warnings: readonly string[]): readonly string[] {
+  const clean = warnings.map((text) => text.replace(/[\u0000-\u001f\u007f]/g, ' '));
+  const total = clean.reduce((sum, text) => sum + text.length, 0);
+  const short = total > totalLimit ? clean.map((text) => (text.length > itemLimit ? text.slice(0, itemLimit) : text)) : clean;
+  const headers: string[] = [];
+  let left = totalLimit;
+  for (const text of short) {
+    if (total > totalLimit && text.length > left) break;
+    left -= text.length;
+    headers.push(`299 - "${asHeaderBytes(text).replace(/["\\]/g, '\\$&')}"`);
+  }
+  return headers;
+}
+
+/** Node writes headers in Latin-1: the UTF-8 of a text goes through it byte by byte. */
+const asHeaderBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

@@ -1,0 +1,153 @@
+import type { RequestContext } from '../../model/request-context.ts';
+import type { Registry, ResourceRequest, Served } from '../../registry/registry.ts';
+import { parseBody, bodyEncodingOf } from '../body/parse-body.ts';
+import { headerOf } from '../http/http-request.ts';
+import type { Reply } from '../http/reply.ts';
+import { listReply, objectReply, valueReply } from '../output/encode.ts';
+import type { Answer } from '../output/encode.ts';
+import { isTrue, negotiate } from '../output/negotiate.ts';
+import { parseIncludeObject } from '../output/table.ts';
+import { addWarning } from '../path/exchange.ts';
+import type { Exchange } from '../path/exchange.ts';
+import type { ServedResource } from '../path/served-resource.ts';
+import { parseDeleteOptions } from './delete-options.ts';
+import { parseListOptions } from './list-options.ts';
+import { parseWriteQuery, patchTypeOf } from './write-options.ts';
+import type { WriteQuery } from './write-options.ts';
+
+export interface VerbOptions {
+  readonly registry: Registry;
+  readonly maxBodyBytes: number;
+  readonly nowMs: () => number;
+}
+
+const reading: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
+
+/** Verbs that are answered at once; watches and connects are elsewhere. The resource and its verb have been found to exist. */
+export class ResourceVerbs {
+  readonly #options: VerbOptions;
+
+  constructor(options: VerbOptions) {
+    this.#options = options;
+  }
+
+  async get(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const answer = this.#answer(exchange, { definition }, 200);
+    const resourceVersion = exchange.query.get('resourceVersion');
+    const served = await this.#options.registry.get(resourceRequest(exchange, definition, reading), { ...(resourceVersion !== null && resourceVersion !== '' && { resourceVersion }) });
+    return this.#object(exchange, answer, served);
+  }
+
+  async list(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const answer = this.#answer(exchange, { definition }, 200);
+    const options = parseListOptions(exchange.query, exchange.info);
+    const request = resourceRequest(exchange, definition, reading);
+    return listReply(answer, await this.#options.registry.list({ ...request, name: '' }, options));
+  }
+
+  async create(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const answer = this.#answer(exchange, { definition }, 201);
+    const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
+    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
+    const query = parseWriteQuery(exchange.query, 'CreateOptions');
+    const body = parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
+    return this.#object(exchange, answer, await this.#options.registry.create(resourceRequest(exchange, definition, query), body));
+  }
+
+  async update(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const answer = this.#answer(exchange, { definition }, 200);
+    const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
+    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
+    const query = parseWriteQuery(exchange.query, 'UpdateOptions');
+    const body = parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
+    const written = await this.#options.registry.update(resourceRequest(exchange, definition, query), body);
+    return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
+  }
+
+  async patch(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const type = patchTypeOf(headerOf(exchange.http.headers, 'content-type'));
+    const answer = this.#answer(exchange, { definition }, 200);
+    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
+    const query = parseWriteQuery(exchange.query, 'PatchOptions', type);
+    const body = parseBody({ bytes, encoding: type === 'apply' ? 'yaml' : 'json', fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
+    const written = await this.#options.registry.patch(resourceRequest(exchange, definition, query), { ...body, type });
+    return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
+  }
+
+  /** Answers with the object while it stays and for the kinds that do so anyway, else with a Status. */
+  async delete(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const answer = this.#answer(exchange, { definition }, 200);
+    const options = await this.#deleteOptions(exchange);
+    const query: WriteQuery = { ...reading, dryRun: options.dryRun !== undefined };
+    const { object, json, gone } = await this.#options.registry.delete(resourceRequest(exchange, definition, query), options);
+    if (!gone || definition.rules.returnsDeleted === true) return this.#object(exchange, { ...answer, status: !gone && options.orphanDependents === false ? 202 : 200 }, { object, json });
+    const { group, plural } = definition.type;
+    const details = { name: object.metadata.name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
+    return valueReply(answer, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+  }
+
+  async deleteCollection(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
+    const answer = this.#answer(exchange, { definition }, 200);
+    const selection = parseListOptions(exchange.query, exchange.info);
+    const options = await this.#deleteOptions(exchange);
+    const query: WriteQuery = { ...reading, dryRun: options.dryRun !== undefined };
+    return listReply(answer, await this.#options.registry.deleteCollection(resourceRequest(exchange, definition, query), selection, options));
+  }
+
+  async #deleteOptions(exchange: Exchange): Promise<ReturnType<typeof parseDeleteOptions>> {
+    const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
+    if (bytes.length === 0) return parseDeleteOptions(exchange.query, undefined);
+    const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
+    const { value } = parseBody({ bytes, encoding, fieldValidation: 'Ignore', kind: 'DeleteOptions' });
+    if (exchange.audited !== undefined) exchange.audited.requestObject = value;
+    return parseDeleteOptions(exchange.query, value);
+  }
+
+  #answer(exchange: Exchange, { definition }: Pick<ServedResource, 'definition'>, status: number): Answer {
+    const output = outputOf(exchange);
+    return { status, output, definition, include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs() };
+  }
+
+  #object(exchange: Exchange, answer: Answer, served: Served): Promise<Reply> {
+    if (exchange.audited !== undefined) exchange.audited.responseObject = served.json;
+    return objectReply(answer, served);
+  }
+}
+
+/** Browsers and curl get what people can read when they ask for it. */
+export function outputOf(exchange: Exchange): ReturnType<typeof negotiate> {
+  const pretty = exchange.query.get('pretty');
+  return negotiate(headerOf(exchange.http.headers, 'accept'), isTrue(pretty));
+}
+
+function bodyKind(exchange: Exchange, definition: ServedResource['definition']): string {
+  const { subresource } = exchange.info;
+  const view = definition.views?.find((each) => each.name === subresource);
+  const action = definition.actions?.find((each) => each.name === subresource);
+  return view?.kind?.kind ?? action?.kind.kind ?? definition.type.kind;
+}
+
+export function resourceRequest(exchange: Exchange, definition: ServedResource['definition'], query: WriteQuery): ResourceRequest {
+  const { info } = exchange;
+  // A namespace is in no namespace, though its path looks like it.
+  const namespace = definition.type.namespaced ? info.namespace : '';
+  return { definition, namespace, name: info.name, subresource: info.subresource, context: requestContext(exchange, query) };
+}
+
+function requestContext(exchange: Exchange, { dryRun, fieldManager, fieldValidation, force }: WriteQuery): RequestContext {
+  return {
+    user: exchange.user, dryRun, fieldManager: fieldManager === '' ? managerOf(headerOf(exchange.http.headers, 'user-agent')) : fieldManager, fieldValidation, ...(force !== undefined && { force }),
+    warn: (text) => addWarning(exchange, text),
+    annotate: (key, value) => void (exchange.annotations[key] = value),
+  };
+}
+
+/** Who writes when nobody says: the user agent up to its first slash, without what cannot be printed, 128 characters at most. */
+function managerOf(userAgent: string | undefined): string {
+  const name = (userAgent ?? '').split('/', 1)[0] ?? '';
+  const printable = name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
+  return printable.length > 128 ? printable.slice(0, 128) : printable === '' ? 'unknown' : printable;
+}

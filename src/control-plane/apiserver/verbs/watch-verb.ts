@@ -1,0 +1,115 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Reply, ReplyStream } from '../http/reply.ts';
+import { negotiate } from '../output/negotiate.ts';
+import { parseIncludeObject } from '../output/table.ts';
+import type { Exchange } from '../path/exchange.ts';
+import type { ServedResource } from '../path/served-resource.ts';
+import { FlushScheduler } from '../watch/flush-scheduler.ts';
+import { FrameCache } from '../watch/frame-cache.ts';
+import { WatchConnection } from '../watch/watch-connection.ts';
+import type { FrameOutput } from '../watch/watch-connection.ts';
+import { frameForm } from '../watch/watch-frames.ts';
+import { openWatchSocket } from '../watch/watch-socket.ts';
+import { parseWatchOptions } from './list-options.ts';
+import { outputOf, resourceRequest } from './resource-verbs.ts';
+
+export interface WatchVerbOptions {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly minRequestTimeoutMs: number;
+  readonly watchBufferBytes: number;
+  readonly onEvents?: (resource: ServedResource, events: number, bytes: number) => void;
+}
+
+/** Watches over chunked bodies and over WebSockets. */
+export class WatchVerb {
+  readonly #options: WatchVerbOptions;
+  readonly #scheduler: FlushScheduler;
+  readonly #frames = new FrameCache();
+  readonly #open = new Set<WatchConnection>();
+  #isStopping = false;
+
+  constructor(options: WatchVerbOptions) {
+    this.#options = options;
+    this.#scheduler = new FlushScheduler(options.clock);
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Ends all watches; new ones end as soon as they have begun. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const connection of this.#open) connection.end(undefined);
+  }
+
+  async watch(exchange: Exchange, resource: ServedResource): Promise<Reply> {
+    const output = outputOf(exchange);
+    // A watch is a stream of JSON, whatever else could be written.
+    const { form } = output.encoding === 'json' ? output : negotiate('application/json');
+    const include = form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata';
+    const { options, timeoutSeconds } = parseWatchOptions(exchange.query, exchange.info);
+    const { clock, registry, random, minRequestTimeoutMs, watchBufferBytes, onEvents } = this.#options;
+    const target = new LateOutput();
+    const isSocket = exchange.http.upgrade !== undefined;
+    const connection: WatchConnection = new WatchConnection({
+      form: frameForm(resource.definition, form, include), output: target, clock, scheduler: this.#scheduler, frames: this.#frames, allowBookmarks: options.allowBookmarks === true, separate: isSocket,
+      limitBytes: watchBufferBytes, onSent: (events, bytes) => onEvents?.(resource, events, bytes),
+    });
+    const request = resourceRequest(exchange, resource.definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
+    const watch = await registry.watch({ ...request, name: '' }, options, connection);
+    connection.goLive();
+    this.#open.add(connection);
+    exchange.http.onFinished(() => {
+      watch.close();
+      connection.closed();
+      this.#open.delete(connection);
+    });
+    connection.endAfter(timeoutSeconds === undefined ? minRequestTimeoutMs * (1 + random.next()) : timeoutSeconds * 1000);
+    if (this.#isStopping) connection.end(undefined);
+    const attach = (to: FrameOutput): void => {
+      target.attach(to);
+      connection.resume();
+    };
+    if (isSocket) return { kind: 'taken', status: 101, take: () => void openWatchSocket(exchange.http, { attach, resume: () => connection.resume() }) };
+    return { kind: 'stream', status: 200, headers: { 'content-type': 'application/json' }, start: (out) => attach(streamOutput(out, connection)) };
+  }
+}
+
+/** Events may come before the head of the answer is out; until then the peer takes nothing. */
+class LateOutput implements FrameOutput {
+  #to: FrameOutput | undefined;
+  #wantsEnd = false;
+  readonly #early: Buffer[] = [];
+
+  attach(to: FrameOutput): void {
+    this.#to = to;
+    for (const bytes of this.#early.splice(0)) to.send(bytes);
+    if (this.#wantsEnd) to.end();
+  }
+
+  send(bytes: Buffer): boolean {
+    if (this.#to !== undefined) return this.#to.send(bytes);
+    this.#early.push(bytes);
+    return false;
+  }
+
+  end(): void {
+    if (this.#to === undefined) this.#wantsEnd = true;
+    else this.#to.end();
+  }
+
+  destroy(): void {
+    this.#to?.destroy();
+  }
+}
+
+function streamOutput(out: ReplyStream, connection: WatchConnection): FrameOutput {
+  out.onDrain(() => connection.resume());
+  out.onClose(() => connection.closed());
+  return { send: (bytes) => out.write(bytes), end: () => out.end(), destroy: () => out.destroy() };
+}

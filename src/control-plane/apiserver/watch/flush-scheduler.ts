@@ -1,0 +1,52 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+
+/** What has something to send. */
+export interface Flushable {
+  flush(): void;
+}
+
+/**
+ * Sends for many connections at once. Idle, what comes is sent as soon as the code that brought it has run; after a round that took x milliseconds
+ * there is a pause as long, in which events gather: so that sending never takes more than half of the time, each write carries more the busier it gets,
+ * and nobody waits longer than a round and a pause.
+ * Invariants: 1. whoever asked is flushed in the next round; 2. one round at a time, never inside the call that asks; 3. one timer at most.
+ */
+export class FlushScheduler {
+  readonly #clock: Clock;
+  #waiting = new Set<Flushable>();
+  #pause: Timer | undefined;
+  #isQueued = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  request(target: Flushable): void {
+    this.#waiting.add(target);
+    if (this.#pause !== undefined || this.#isQueued) return;
+    this.#isQueued = true;
+    queueMicrotask(() => this.#round());
+  }
+
+  forget(target: Flushable): void {
+    this.#waiting.delete(target);
+  }
+
+  #round(): void {
+    this.#isQueued = false;
+    this.#pause = undefined;
+    if (this.#waiting.size === 0) return;
+    const round = this.#waiting;
+    this.#waiting = new Set();
+    const beganMs = this.#clock.monotonicMs();
+    for (const target of round) target.flush();
+    const tookMs = this.#clock.monotonicMs() - beganMs;
+    // Shorter pauses than a timer can keep are none.
+    if (tookMs >= 1) this.#pause = this.#clock.setTimer(tookMs, () => this.#round());
+    else if (this.#waiting.size > 0) this.#queueAgain();
+  }
+
+  #queueAgain(): void {
+    this.#pause = this.#clock.setTimer(0, () => this.#round());
+  }
+}

@@ -1,0 +1,166 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Served, WatchSink } from '../../registry/registry.ts';
+import { expired } from '../../../api/status/api-status-error.ts';
+import { statusOf } from '../http/reply.ts';
+import type { Flushable, FlushScheduler } from './flush-scheduler.ts';
+import type { FrameCache } from './frame-cache.ts';
+import { bookmarkFrame, errorFrame, eventFrame } from './watch-frames.ts';
+import type { FrameForm, WatchEventType } from './watch-frames.ts';
+
+/** Where frames go: a chunked body, or messages of a WebSocket. */
+export interface FrameOutput {
+  /** False: more than the peer takes; `resume` of the connection is called when it takes more. */
+  send(bytes: Buffer): boolean;
+  /** Ends the answer as a whole one. */
+  end(): void;
+  /** Cuts the connection. */
+  destroy(): void;
+}
+
+export interface WatchConnectionOptions {
+  readonly form: FrameForm;
+  readonly output: FrameOutput;
+  readonly clock: Clock;
+  readonly scheduler: FlushScheduler;
+  readonly frames: FrameCache;
+  readonly allowBookmarks: boolean;
+  /** Events are one frame each for WebSockets, and run together else. */
+  readonly separate: boolean;
+  readonly onSent: (events: number, bytes: number) => void;
+  /** What waits for a slow peer before its watch is ended. */
+  readonly limitBytes: number;
+}
+
+type Pending = { readonly kind: 'event'; readonly type: WatchEventType; readonly served: Served; readonly live: boolean } | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly initialEventsEnd: boolean } | { readonly kind: 'error'; readonly error: Error };
+
+/** How much is written before the peer is asked whether it takes more. */
+const flushBytes = 262_144;
+/** How long the peer has to read what was sent before the end. */
+const lingerMs = 10_000;
+
+/**
+ * One watcher. Events wait as references to objects that everybody shares, and become bytes when they are sent.
+ * Invariants: 1. order is kept; 2. while the peer takes no more nothing is written, and what waits is bounded: beyond it the watch ends with 410 Expired;
+ * 3. the states a watch begins with do not count, they stand in the cache anyway; 4. after `end` what waits is sent, nothing else, and not for longer than ten seconds.
+ */
+export class WatchConnection implements WatchSink, Flushable {
+  readonly #options: WatchConnectionOptions;
+  readonly #pending: Pending[] = [];
+  #state: 'open' | 'blocked' | 'closed' = 'open';
+  #isLive = false;
+  #waitingBytes = 0;
+  #saidColumns = false;
+  #endAfter = false;
+  #timer: Timer | undefined;
+
+  constructor(options: WatchConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** From now on events are new ones and count against the limit. */
+  goLive(): void {
+    this.#isLive = true;
+  }
+
+  endAfter(ms: number): void {
+    this.#timer = this.#options.clock.setTimer(ms, () => this.end(undefined));
+  }
+
+  event(type: WatchEventType, served: Served): void {
+    if (this.#state === 'closed' || this.#endAfter) return;
+    this.#pending.push({ kind: 'event', type, served, live: this.#isLive });
+    if (this.#isLive) {
+      this.#waitingBytes += served.json.length;
+      if (this.#waitingBytes > this.#options.limitBytes) return this.#tooSlow();
+    }
+    this.#wake();
+  }
+
+  bookmark(resourceVersion: string, initialEventsEnd: boolean): void {
+    if (this.#state === 'closed' || this.#endAfter || !this.#options.allowBookmarks) return;
+    this.#pending.push({ kind: 'bookmark', resourceVersion, initialEventsEnd });
+    this.#wake();
+  }
+
+  /** What waits is still sent, then the answer ends. */
+  end(error: Error | undefined): void {
+    if (this.#state === 'closed' || this.#endAfter) return;
+    if (error !== undefined) this.#pending.push({ kind: 'error', error });
+    this.#endAfter = true;
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(lingerMs, () => this.#cut());
+    this.#wake();
+  }
+
+  /** The peer takes more again. */
+  resume(): void {
+    if (this.#state !== 'blocked') return;
+    this.#state = 'open';
+    this.#wake();
+  }
+
+  /** The peer is gone. */
+  closed(): void {
+    this.#state = 'closed';
+    this.#timer?.cancel();
+    this.#pending.length = 0;
+    this.#options.scheduler.forget(this);
+  }
+
+  flush(): void {
+    while (this.#state === 'open' && this.#pending.length > 0) this.#sendSome();
+    if (this.#state !== 'closed' && this.#endAfter && this.#pending.length === 0) {
+      this.closed();
+      this.#options.output.end();
+    }
+  }
+
+  #sendSome(): void {
+    const { frames, form, clock, separate, output, onSent } = this.#options;
+    const batch: Buffer[] = [];
+    let bytes = 0;
+    let taken = 0;
+    for (const each of this.#pending) {
+      if (bytes >= flushBytes || (separate && taken > 0)) break;
+      const frame = this.#frameOf(each, clock.nowMs(), frames, form);
+      if (each.kind === 'event' && each.live) this.#waitingBytes -= each.served.json.length;
+      batch.push(frame);
+      bytes += frame.length;
+      taken++;
+    }
+    this.#pending.splice(0, taken);
+    onSent(taken, bytes);
+    if (!output.send(frames.join(batch)) && this.#state === 'open') this.#state = 'blocked';
+  }
+
+  #frameOf(each: Pending, nowMs: number, frames: FrameCache, form: FrameForm): Buffer {
+    if (each.kind === 'error') return Buffer.from(errorFrame(statusOf(each.error).toStatus()));
+    const withColumns = this.#takeColumns();
+    if (each.kind === 'bookmark') return Buffer.from(bookmarkFrame(form, each.resourceVersion, { initialEventsEnd: each.initialEventsEnd, withColumns }));
+    if (withColumns || !each.live) return Buffer.from(eventFrame(form, each.type, each.served, { nowMs, withColumns }));
+    return frames.frame(form, each.type, each.served, nowMs);
+  }
+
+  #takeColumns(): boolean {
+    if (this.#saidColumns || this.#options.form.form.as !== 'table') return false;
+    this.#saidColumns = true;
+    return true;
+  }
+
+  #cut(): void {
+    if (this.#state === 'closed') return;
+    this.closed();
+    this.#options.output.destroy();
+  }
+
+  #wake(): void {
+    if (this.#state === 'open') this.#options.scheduler.request(this);
+  }
+
+  /** What waited is forgotten; the client lists again. */
+  #tooSlow(): void {
+    this.#pending.length = 0;
+    this.#waitingBytes = 0;
+    this.end(expired('too old resource version: the watch was too slow in reading'));
+  }
+}

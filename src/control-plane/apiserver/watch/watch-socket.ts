@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import type { HttpRequest } from '../http/http-request.ts';
+import type { FrameOutput } from './watch-connection.ts';
+
+/** What waits in a socket before its watch waits too. */
+const highWaterBytes = 65_536;
+/** Clients have nothing to say on a watch. */
+const maxMessageBytes = 65_536;
+
+export interface WatchSocketTarget {
+  readonly attach: (output: FrameOutput) => void;
+  readonly resume: () => void;
+}
+
+/** Answers the upgrade and sends each frame as one text message. The library is loaded by the first WebSocket. */
+export async function openWatchSocket({ upgrade }: HttpRequest, { attach, resume }: WatchSocketTarget): Promise<void> {
+  if (upgrade === undefined) return;
+  const { WebSocketServer } = await import('ws');
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: maxMessageBytes, clientTracking: false, handleProtocols: (offered) => [...offered].find((each) => !each.startsWith('base64url.bearer.')) ?? false });
+  server.handleUpgrade(upgrade.native as IncomingMessage, upgrade.socket, upgrade.head, (socket) => {
+    socket.on('error', () => socket.terminate());
+    const drained = (): void => {
+      if (socket.bufferedAmount < highWaterBytes) resume();
+    };
+    attach({
+      send: (bytes) => {
+        socket.send(bytes, { binary: false }, drained);
+        return socket.bufferedAmount < highWaterBytes;
+      },
+      end: () => socket.close(1000),
+      destroy: () => socket.terminate(),
+    });
+  });
+}
