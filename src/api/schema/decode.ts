@@ -38,7 +38,8 @@ export interface Decoded<Value> {
  */
 export const decode = decodeAny as unknown as <S extends Schema>(schema: S, input: unknown, options?: DecodeOptions) => Decoded<Infer<S>>;
 
-function decodeAny(schema: Schema, input: unknown, options: DecodeOptions = {}): Decoded<unknown> {
+/** The same for a schema that is not known when the code is written. */
+export function decodeAny(schema: Schema, input: unknown, options: DecodeOptions = {}): Decoded<unknown> {
   const decoder = new Decoder(options);
   const value = decoder.run(schema, input);
   return { value, errors: decoder.errors, warnings: decoder.warnings };

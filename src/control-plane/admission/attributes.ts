@@ -1,0 +1,24 @@
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import { forbidden } from '../../api/status/api-status-error.ts';
+import type { ApiStatusError } from '../../api/status/api-status-error.ts';
+import type { AdmissionAttributes } from '../model/admission.ts';
+
+/** Whether the request is about objects of the kind; without `subresource` about the objects themselves. */
+export function isAbout({ definition, subresource }: AdmissionAttributes, type: ResourceType, wanted = ''): boolean {
+  return definition.type.group === type.group && definition.type.plural === type.plural && subresource === wanted;
+}
+
+/** The objects of a request that `isAbout` the kind are of that kind: they were decoded by its definition. */
+export function objectOf<T extends ApiObject>(attributes: AdmissionAttributes, _type: ResourceType<T>): T {
+  return attributes.object as T;
+}
+
+export function oldObjectOf<T extends ApiObject>(attributes: AdmissionAttributes, _type: ResourceType<T>): T {
+  return attributes.oldObject as T;
+}
+
+/** A refusal as admission words it. The name may not be known yet (upstream: admission.NewForbidden). */
+export function refusal({ definition, name, object }: AdmissionAttributes, why: string): ApiStatusError {
+  const { name: own = '', generateName = '' } = object?.metadata ?? {};
+  return forbidden(definition.type, name || own || generateName || 'Unknown', why);
+}

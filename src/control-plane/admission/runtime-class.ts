@@ -1,0 +1,26 @@
+import { applyRuntimeClass, overheadWithoutClass } from '../../api/apply-runtime-class.ts';
+import { pods, runtimeClasses } from '../../api/client/resource-types.ts';
+import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import { isAbout, objectOf, refusal } from './attributes.ts';
+
+/** A pod gets the overhead of its runtime class, and runs where the class says. Upstream: RuntimeClass. */
+export function createRuntimeClassAdmission(reader: ObjectReader): AdmissionPlugin {
+  return {
+    name: 'RuntimeClass',
+    handles: (attributes) => attributes.operation === 'CREATE' && isAbout(attributes, pods),
+    mutate(attributes) {
+      const pod = objectOf(attributes, pods);
+      const { runtimeClassName } = pod.spec;
+      if (runtimeClassName === undefined) {
+        if (pod.spec.overhead !== undefined) throw refusal(attributes, overheadWithoutClass);
+        return pod;
+      }
+      const found = reader.get(runtimeClasses, { namespace: '', name: runtimeClassName });
+      if (found === undefined) throw refusal(attributes, `pod rejected: RuntimeClass ${JSON.stringify(runtimeClassName)} not found`);
+      const applied = applyRuntimeClass(pod, found);
+      if (applied.kind === 'refused') throw refusal(attributes, applied.message);
+      return applied.pod;
+    },
+  };
+}

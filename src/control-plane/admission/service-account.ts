@@ -1,0 +1,127 @@
+import { annotations } from '../../api/annotations.ts';
+import { pods, serviceAccounts } from '../../api/client/resource-types.ts';
+import type { Container } from '../../api/core/container.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import type { ServiceAccount } from '../../api/core/service-account.ts';
+import type { Volume } from '../../api/core/volume.ts';
+import { secretNames } from '../../api/pod-references.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import { isAbout, objectOf, refusal } from './attributes.ts';
+import { checkMountableSecrets, enforcesMountableSecrets, usesTokenProjection } from './mountable-secrets.ts';
+
+const defaultAccount = 'default';
+const volumePrefix = 'kube-api-access-';
+const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** An hour and a few seconds, by which upstream tells these tokens from those that somebody asked for. */
+const tokenSeconds = 3607;
+/** A namespace's default account is made by a controller, right after the namespace: worth waiting for. */
+const accountWaitMs = 1000;
+
+export interface ServiceAccountOptions {
+  readonly reader: ObjectReader;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Every pod has a service account, and a token of it in its containers unless it does not want one. Upstream: ServiceAccount. */
+export function createServiceAccountAdmission(options: ServiceAccountOptions): AdmissionPlugin {
+  return {
+    name: 'ServiceAccount',
+    handles: (attributes) => (attributes.operation === 'CREATE' && isAbout(attributes, pods)) || (attributes.operation === 'UPDATE' && isAbout(attributes, pods, 'ephemeralcontainers')),
+    async mutate(attributes) {
+      const pod = objectOf(attributes, pods);
+      if (attributes.operation !== 'CREATE' || isMirror(pod)) return pod;
+      const name = pod.spec.serviceAccountName || defaultAccount;
+      const account = await lookUp(options, attributes, name);
+      const named = { ...pod, spec: { ...pod.spec, serviceAccountName: name, serviceAccount: name } };
+      return withPullSecrets(wantsToken(account, pod) ? withToken(named, options.random) : named, account);
+    },
+    async validate(attributes) {
+      const pod = objectOf(attributes, pods);
+      if (isMirror(pod)) return checkMirror(attributes, pod);
+      const { serviceAccountName = '' } = pod.spec;
+      if (serviceAccountName === '') throw refusal(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata.name}`);
+      const account = await lookUp(options, attributes, serviceAccountName);
+      const problem = enforcesMountableSecrets(account) ? checkMountableSecrets(account, pod, attributes.subresource === '' ? 'pod' : 'ephemeral') : undefined;
+      if (problem !== undefined) throw refusal(attributes, problem);
+    },
+  };
+}
+
+const isMirror = (pod: Pod): boolean => pod.metadata.annotations?.[annotations.configMirror] !== undefined;
+
+function checkMirror(attributes: AdmissionAttributes, pod: Pod): void {
+  if (pod.spec.serviceAccountName) throw refusal(attributes, 'a mirror pod may not reference service accounts');
+  if (secretNames(pod).size > 0) throw refusal(attributes, 'a mirror pod may not reference secrets');
+  if (usesTokenProjection(pod)) throw refusal(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
+}
+
+async function lookUp({ reader, clock }: ServiceAccountOptions, attributes: AdmissionAttributes, name: string): Promise<ServiceAccount> {
+  const { namespace } = attributes;
+  const find = (): ServiceAccount | undefined => reader.get(serviceAccounts, { namespace, name });
+  const found = find() ?? (name === defaultAccount ? await appearing(reader, clock, find) : undefined);
+  if (found === undefined) throw refusal(attributes, `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`);
+  return found;
+}
+
+async function appearing(reader: ObjectReader, clock: Clock, find: () => ServiceAccount | undefined): Promise<ServiceAccount | undefined> {
+  let finish: () => void = () => undefined;
+  const settled = new Promise<void>((resolve) => (finish = resolve));
+  const timer = clock.setTimer(accountWaitMs, finish);
+  const end = reader.onChange(serviceAccounts, () => {
+    if (find() !== undefined) finish();
+  });
+  await settled;
+  timer.cancel();
+  end();
+  return find();
+}
+
+/** The pod's word counts first, then its account's. */
+function wantsToken(account: ServiceAccount, pod: Pod): boolean {
+  return pod.spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
+}
+
+function withPullSecrets(pod: Pod, account: ServiceAccount): Pod {
+  const { imagePullSecrets = [] } = account;
+  if ((pod.spec.imagePullSecrets ?? []).length > 0 || imagePullSecrets.length === 0) return pod;
+  return { ...pod, spec: { ...pod.spec, imagePullSecrets: [...imagePullSecrets] } };
+}
+
+function withToken(pod: Pod, random: Random): Pod {
+  const { volumes = [], containers, initContainers } = pod.spec;
+  const existing = volumes.find(({ name }) => name.startsWith(volumePrefix));
+  const name = existing?.name ?? volumePrefix + suffix(random);
+  const needs = (container: Container): boolean => !(container.volumeMounts ?? []).some((mount) => mount.mountPath === mountPath);
+  const mounted = (container: Container): Container => (needs(container) ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }] } : container);
+  const needed = [...containers, ...(initContainers ?? [])].some(needs);
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      ...(initContainers !== undefined && { initContainers: initContainers.map(mounted) }),
+      containers: containers.map(mounted),
+      ...(needed && existing === undefined && { volumes: [...volumes, tokenVolume(name)] }),
+    },
+  };
+}
+
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const suffix = (random: Random): string => Array.from({ length: 5 }, () => suffixAlphabet[Math.floor(random.next() * suffixAlphabet.length)] ?? 'x').join('');
+
+function tokenVolume(name: string): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+      ],
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { ApiClient } from '../../api/client/api-client.ts';
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import { configMaps, endpoints, endpointSlices, namespaces, priorityClasses, services } from '../../api/client/resource-types.ts';
+import type { ObjectMeta } from '../../api/core/meta.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
+
+export interface ClusterFacts {
+  /** Where clients of the cluster reach the API server. */
+  readonly advertiseAddress: string;
+  readonly securePort: number;
+  /** The first address of the service range. */
+  readonly serviceIp: string;
+  /** PEM of the CA that signs client certificates. */
+  readonly clientCa: string;
+}
+
+const meta = (name: string, namespace = '', labels?: Record<string, string>): ObjectMeta => ({ name, namespace, uid: '', ...(labels !== undefined && { labels }) });
+
+/** What every cluster has from its first moment. Each is made if it is not there, and mended where it must say how the server is reached. */
+export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
+  for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) await ensure(client, namespaces, { metadata: meta(name), spec: {} });
+  await ensure(client, priorityClasses, {
+    metadata: meta('system-cluster-critical'),
+    value: 2_000_000_000,
+    description: 'For pods the cluster cannot do without, which may run on any node.',
+  });
+  await ensure(client, priorityClasses, { metadata: meta('system-node-critical'), value: 2_000_001_000, description: 'For pods their node cannot do without.' });
+  await ensure(client, configMaps, { metadata: meta('extension-apiserver-authentication', 'kube-system'), data: { 'client-ca-file': facts.clientCa } });
+  await ensureKubernetesService(client, facts);
+}
+
+/** The service `kubernetes`, by which pods reach the API server. It has no selector: its endpoints are the server's own word. */
+async function ensureKubernetesService(client: ApiClient, { advertiseAddress, securePort, serviceIp }: ClusterFacts): Promise<void> {
+  await ensure(client, services, {
+    metadata: meta('kubernetes', 'default', { component: 'apiserver', provider: 'kubernetes' }),
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: serviceIp,
+      clusterIPs: [serviceIp],
+      ipFamilies: [serviceIp.includes(':') ? 'IPv6' : 'IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      sessionAffinity: 'None',
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
+    },
+  });
+  await replace(client, endpoints, {
+    metadata: meta('kubernetes', 'default', { 'endpointslice.kubernetes.io/skip-mirror': 'true' }),
+    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port: securePort, protocol: 'TCP' }] }],
+  });
+  await replace(client, endpointSlices, {
+    metadata: meta('kubernetes', 'default', { 'kubernetes.io/service-name': 'kubernetes' }),
+    addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
+    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+    ports: [{ name: 'https', port: securePort, protocol: 'TCP' }],
+  });
+}
+
+async function ensure<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, object: T): Promise<boolean> {
+  try {
+    await client.create(type, object);
+    return true;
+  } catch (error) {
+    if (isApiError(error, 'AlreadyExists')) return false;
+    throw error;
+  }
+}
+
+async function replace<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, object: T): Promise<void> {
+  if (!(await ensure(client, type, object))) await client.update(type, object);
+}

@@ -1,0 +1,31 @@
+import { Buffer } from 'node:buffer';
+import { badRequest } from '../../api/status/api-status-error.ts';
+
+/** Where the next page of a list begins, and of which version the list is. -1: of the newest, for lists whose version is forgotten. */
+export interface ContinueToken {
+  readonly revision: number;
+  /** The key below the kind's place in the store of the last object of the page before. */
+  readonly afterKey: string;
+}
+
+const version = 'meta.k8s.io/v1';
+
+/** Opaque to clients; of the form upstream's tokens have. */
+export function formatContinueToken({ revision, afterKey }: ContinueToken): string {
+  return Buffer.from(JSON.stringify({ v: version, rv: revision, start: `${afterKey}\0` })).toString('base64url');
+}
+
+/** Throws BadRequest for a text that no list gave out. */
+export function parseContinueToken(text: string): ContinueToken {
+  let token: unknown;
+  try {
+    token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    throw badRequest('continue key is not valid: illegal base64 data or JSON');
+  }
+  const { v, rv, start } = (typeof token === 'object' && token !== null ? token : {}) as { readonly v?: unknown; readonly rv?: unknown; readonly start?: unknown };
+  if (v !== version) throw badRequest('continue key is not valid: server does not recognize this encoded version');
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw badRequest('continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
+  if (typeof start !== 'string' || !start.endsWith('\0') || start.length < 2) throw badRequest('continue key is not valid: encoded start key empty (version meta.k8s.io/v1)');
+  return { revision: rv, afterKey: start.slice(0, -1) };
+}

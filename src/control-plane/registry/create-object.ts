@@ -1,0 +1,110 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { apiVersionOf, formatKey } from '../../api/client/resource-type.ts';
+import { alreadyExists, ApiStatusError, badRequest, formatGroupResource, invalid } from '../../api/status/api-status-error.ts';
+import { trackWrite } from '../patch/managed-fields.ts';
+import { decodeBody } from './decode-body.ts';
+import { checkPlace, generateName, metadataForCreate, validateMetadata } from './object-metadata.ts';
+import type { ResourceRequest, Served, WriteBody } from './registry.ts';
+import { wireJson } from './stored-form.ts';
+import { admitMutating, admitValidating, attributesOf, kindOf, putObject, requestFacts, servedOnce } from './write-tools.ts';
+import type { WriteTools } from './write-tools.ts';
+
+/** How often a generated name that is taken is drawn anew (upstream: RetryGenerateName). */
+const nameAttempts = 8;
+
+/** POST of an object. */
+export async function createObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
+  const { definition, context } = request;
+  const decoded = decodeBody(body, { ...definition.type, schema: definition.schema, ...(definition.hideValues === true && { hideValues: true }) }, context);
+  if (decoded.metadata.resourceVersion !== undefined && decoded.metadata.resourceVersion !== '') throw badRequest('resourceVersion should not be set on objects to be created');
+  return createDecoded(tools, request, decoded, 'update');
+}
+
+/** `tracked`: whose the fields are has been said already (server-side apply). */
+export async function createDecoded(tools: WriteTools, request: ResourceRequest, decoded: ApiObject, fields: 'update' | 'tracked'): Promise<Served> {
+  const { definition, namespace } = request;
+  checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name: request.name });
+  const { generateName: prefix = '' } = decoded.metadata;
+  const generated = decoded.metadata.name === '' && prefix !== '';
+  const named = request.name !== '' && decoded.metadata.name === '' ? { ...decoded, metadata: { ...decoded.metadata, name: request.name } } : decoded;
+  for (let attempt = 1; ; attempt++) {
+    const name = generated ? generateName(prefix, tools.random) : named.metadata.name;
+    const draft = { ...named, metadata: { ...named.metadata, name } };
+    try {
+      return await createNamed(tools, request, draft, fields);
+    } catch (error) {
+      const taken = generated && error instanceof ApiStatusError && error.reason === 'AlreadyExists';
+      if (!taken) throw error;
+      if (attempt === nameAttempts) throw generatedNameTaken(definition.type, name);
+    }
+  }
+}
+
+async function createNamed(tools: WriteTools, request: ResourceRequest, draft: ApiObject, fields: 'update' | 'tracked'): Promise<Served> {
+  const { definition, context } = request;
+  const { rules } = definition;
+  const namespace = definition.type.namespaced ? request.namespace : draft.metadata.namespace;
+  const metadata = metadataForCreate(draft.metadata, { uid: tools.random.uuid(), nowMs: tools.clock.nowMs(), namespace });
+  const defaulted = rules.applyDefaults({ ...draft, metadata });
+  const owned = fields === 'tracked' ? defaulted : ownedByCreator(tools, request, defaulted);
+  const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object: owned, oldObject: undefined }))) ?? owned;
+  const object = prepare(tools, request, admitted === owned ? admitted : rules.applyDefaults(admitted));
+  const errors = [...validateMetadata(definition, object.metadata), ...rules.validate(object)];
+  if (errors.length > 0) throw invalid(kindOf(definition), object.metadata.name, errors);
+  for (const warning of rules.warnings?.(object, undefined) ?? []) context.warn(warning);
+  await admitValidating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }));
+  return store(tools, request, object);
+}
+
+function ownedByCreator(tools: WriteTools, request: ResourceRequest, object: ApiObject): ApiObject {
+  const { definition, context } = request;
+  return trackWrite({
+    schema: definition.schema,
+    apiVersion: apiVersionOf(definition.type),
+    old: undefined,
+    new: object,
+    manager: context.fieldManager,
+    subresource: '',
+    nowMs: tools.clock.nowMs(),
+    resetFields: definition.hasStatus === true && definition.createsWithStatus !== true ? ['status'] : [],
+  });
+}
+
+function prepare(tools: WriteTools, request: ResourceRequest, object: ApiObject): ApiObject {
+  const { definition, context } = request;
+  let draft: ApiObject & { status?: unknown } = object;
+  if (definition.hasStatus === true && definition.createsWithStatus !== true && draft.status !== undefined) {
+    const { status: _, ...rest } = draft;
+    draft = definition.rules.applyDefaults(rest);
+  }
+  if (definition.countsGeneration === true) draft = { ...draft, metadata: { ...draft.metadata, generation: 1 } };
+  return definition.rules.prepareForCreate?.(draft, requestFacts(tools, context)) ?? draft;
+}
+
+async function store(tools: WriteTools, request: ResourceRequest, object: ApiObject): Promise<Served> {
+  const { definition, context } = request;
+  const exists = (): boolean => tools.cache.kind(definition).objects.get(formatKey(object.metadata)) !== undefined;
+  const allocated = await definition.allocate?.(object, undefined, tools.claims(context.dryRun));
+  const whole = allocated?.object ?? object;
+  let stored = false;
+  try {
+    if (context.dryRun) {
+      await tools.cache.fresh();
+      if (exists()) throw alreadyExists(definition.type, object.metadata.name);
+      return servedOnce(definition, whole);
+    }
+    const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, 0);
+    if ('conflict' in result) throw alreadyExists(definition.type, object.metadata.name);
+    stored = true;
+    if (definition.storedAs === undefined) return result.served;
+    const shown = definition.storedAs.fromStored(result.served.object);
+    return { object: shown, json: wireJson(definition, shown) };
+  } finally {
+    await allocated?.settle(stored);
+  }
+}
+
+function generatedNameTaken(type: { readonly group: string; readonly plural: string }, name: string): ApiStatusError {
+  const details = { name, ...(type.group !== '' && { group: type.group }), kind: type.plural, retryAfterSeconds: 1 };
+  return new ApiStatusError('AlreadyExists', `${formatGroupResource(type)} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`, details);
+}

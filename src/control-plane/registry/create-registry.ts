@@ -1,0 +1,125 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
+import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import type { ActionServices, Claims, ResourceDefinition, ReviewAccess } from '../model/resource-definition.ts';
+import type { RequestContext } from '../model/request-context.ts';
+import type { Storage } from '../storage/storage.ts';
+import { createObject } from './create-object.ts';
+import type { DefinitionIndex } from './definition-index.ts';
+import { deleteObject } from './delete-object.ts';
+import type { ObjectCache } from './object-cache.ts';
+import { patchObject } from './patch-object.ts';
+import { notOlderThan, readList } from './read-list.ts';
+import type { PatchBody, Registry, ResourceRequest, Served, ServedList, WatchSink, WriteBody, Written } from './registry.ts';
+import { runAction, runReview } from './run-action.ts';
+import { createStoreClaims } from './store-claims.ts';
+import { wireJson } from './stored-form.ts';
+import { readPart } from './subresources.ts';
+import { updateObject } from './update-object.ts';
+import { watchKind } from './watch-kind.ts';
+import { servedBody } from './write-tools.ts';
+import type { WriteTools } from './write-tools.ts';
+
+export interface RegistryOptions {
+  readonly cache: ObjectCache;
+  readonly reader: ObjectReader;
+  readonly storage: Storage;
+  readonly definitions: DefinitionIndex;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly claimSettings: Claims['settings'];
+  /** In the order in which they are asked. */
+  readonly admission: readonly AdmissionPlugin[];
+  readonly services: ActionServices;
+  readonly reviewAccess: (context: RequestContext) => ReviewAccess;
+}
+
+/** The verbs over a cache that has been started. */
+export function createRegistry({ reader, claimSettings, ...tools }: RegistryOptions): Registry {
+  const claims = createStoreClaims({ ...tools, reader, settings: claimSettings });
+  return new ObjectRegistry({ ...tools, claims });
+}
+
+class ObjectRegistry implements Registry {
+  readonly #tools: WriteTools;
+  /** What is stored as another kind is converted once, however many read it. */
+  readonly #converted = new WeakMap<Served, Served>();
+
+  constructor(tools: WriteTools) {
+    this.#tools = tools;
+  }
+
+  async get(request: ResourceRequest, { resourceVersion }: { readonly resourceVersion?: string }): Promise<Served> {
+    const { definition, namespace, name, subresource } = request;
+    const { cache } = this.#tools;
+    await notOlderThan(cache, resourceVersion);
+    const cached = cache.kind(definition).objects.get(namespace === '' ? name : `${namespace}/${name}`);
+    if (cached === undefined) throw notFound(definition.type, name);
+    const served = this.#serve(definition, cached);
+    if (subresource === '' || subresource === 'status') return served;
+    const part = readPart(definition, subresource, served.object);
+    return part === served.object ? served : servedBody(part);
+  }
+
+  async list(request: ResourceRequest, options: Parameters<Registry['list']>[1]): Promise<ServedList> {
+    const list = await readList(this.#tools.cache, this.#tools.storage, request, options);
+    return request.definition.storedAs === undefined ? list : { ...list, items: list.items.map((item) => this.#serve(request.definition, item)) };
+  }
+
+  watch(request: ResourceRequest, options: Parameters<Registry['watch']>[1], sink: WatchSink): Promise<{ close(): void }> {
+    const { cache, clock } = this.#tools;
+    return watchKind({ cache, clock, serve: (served) => this.#serve(request.definition, served) }, request, options, sink);
+  }
+
+  create(request: ResourceRequest, body: WriteBody): Promise<Served> {
+    if (request.definition.review !== undefined) return runReview(this.#tools, request, body);
+    return request.subresource === '' ? createObject(this.#tools, request, body) : runAction(this.#tools, request, body);
+  }
+
+  update(request: ResourceRequest, body: WriteBody): Promise<Written> {
+    return updateObject(this.#tools, request, body).then((written) => this.#partOf(request, written));
+  }
+
+  patch(request: ResourceRequest, patch: PatchBody): Promise<Written> {
+    return patchObject(this.#tools, request, patch).then((written) => this.#partOf(request, written));
+  }
+
+  delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }> {
+    return deleteObject(this.#tools, request, options);
+  }
+
+  async deleteCollection(request: ResourceRequest, selection: Parameters<Registry['list']>[1], options: unknown): Promise<ServedList> {
+    const list = await this.list(request, { ...selection });
+    for (const { object } of list.items) {
+      const { name, namespace } = object.metadata;
+      try {
+        await this.delete({ ...request, name, namespace }, options);
+      } catch (error) {
+        // Somebody else was faster: gone is what was wanted.
+        if (!(error instanceof ApiStatusError) || error.reason !== 'NotFound') throw error;
+      }
+    }
+    return list;
+  }
+
+  #serve(definition: ResourceDefinition, served: Served): Served {
+    if (definition.storedAs === undefined) return served;
+    let converted = this.#converted.get(served);
+    if (converted === undefined) {
+      const object = definition.storedAs.fromStored(served.object);
+      converted = { object, json: wireJson(definition, object) };
+      this.#converted.set(served, converted);
+    }
+    return converted;
+  }
+
+  /** The answer to a write of a subresource with a kind of its own shows that kind. */
+  #partOf({ definition, subresource }: ResourceRequest, written: Written): Written {
+    if (subresource === '' || subresource === 'status') return written;
+    const part = readPart(definition, subresource, written.object);
+    return part === written.object ? written : { ...servedBody(part), created: written.created };
+  }
+}
+

@@ -1,0 +1,48 @@
+import { apiVersionOf } from '../../api/client/resource-type.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { badRequest } from '../../api/status/api-status-error.ts';
+import type { RequestContext } from '../model/request-context.ts';
+import type { WriteBody } from './registry.ts';
+
+export interface BodyKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly schema: ObjectSchema;
+  readonly hideValues?: boolean;
+}
+
+/**
+ * A body as the object it says it is. Of another kind, or of wrong types: BadRequest. Unknown and repeated fields are refused, warned of or dropped
+ * without a word, as the request's field validation says.
+ */
+export function decodeBody(body: WriteBody, expected: BodyKind, context: RequestContext): ApiObject {
+  const { value } = body;
+  const { kind } = expected;
+  const apiVersion = apiVersionOf(expected);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
+  checkKind(value, apiVersion, kind);
+  const { value: decoded, errors, warnings } = decodeAny(expected.schema, value, { mode: 'lenient', ...(expected.hideValues === true && { hideValues: true }) });
+  const refuse = (texts: readonly string[]): never => {
+    throw badRequest(`${kind} in version ${JSON.stringify(expected.version)} cannot be handled as a ${kind}: ${texts.join(', ')}`);
+  };
+  if (errors.length > 0) refuse(errors.map(formatDecodeError));
+  if (context.fieldValidation !== 'Ignore') {
+    const doubts = [...body.duplicates, ...warnings.map(formatDecodeError)];
+    if (doubts.length > 0 && context.fieldValidation === 'Strict') refuse([`strict decoding error: ${doubts.join(', ')}`]);
+    for (const doubt of doubts) context.warn(doubt);
+  }
+  const object = decoded as ApiObject;
+  // The schema is that of an object of the API, whose metadata is required.
+  return { ...object, kind, apiVersion };
+}
+
+function checkKind(value: { readonly kind?: unknown; readonly apiVersion?: unknown }, apiVersion: string, kind: string): void {
+  const given = { apiVersion: value.apiVersion ?? '', kind: value.kind ?? '' };
+  if (given.apiVersion !== '' && given.apiVersion !== apiVersion) {
+    throw badRequest(`the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${apiVersion})`);
+  }
+  if (given.kind !== '' && given.kind !== kind) throw badRequest(`the kind in the data (${String(given.kind)}) does not match the expected kind (${kind})`);
+}

@@ -1,0 +1,82 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { formatKey } from '../../api/client/resource-type.ts';
+import { conflict, notFound } from '../../api/status/api-status-error.ts';
+import type { Status } from '../../api/status/status.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { storageKey } from './definition-index.ts';
+import { parseDeleteOptions } from './delete-options.ts';
+import type { DeleteOptions } from './delete-options.ts';
+import { planDeletion } from './plan-deletion.ts';
+import type { ResourceRequest, Served } from './registry.ts';
+import type { CachedObject } from './stored-form.ts';
+import { wireJson } from './stored-form.ts';
+import { admitMutating, admitValidating, attributesOf, currentObject, putObject, retryOnStale, servedBody, servedOnce } from './write-tools.ts';
+import type { WriteTools } from './write-tools.ts';
+
+export type Deleted = Served & { readonly gone: boolean };
+
+const attempts = 20;
+
+/** DELETE. Answers with the object when it stays for a while, by grace or finalizers, else with a Status (or the object, for some kinds). */
+export async function deleteObject(tools: WriteTools, request: ResourceRequest, rawOptions: unknown): Promise<Deleted> {
+  const options = parseDeleteOptions(rawOptions);
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const result = await retryOnStale(tools, async (confirmed) => {
+      const current = await currentObject(tools, tools.definitions.storedOf(request.definition), request, confirmed);
+      if (current === undefined) throw notFound(request.definition.type, request.name);
+      return deleteCurrent(tools, request, current, options);
+    });
+    if (result !== 'stale') return result;
+  }
+  throw conflict(request.definition.type, request.name, 'it is being written by others all the time; please try again');
+}
+
+async function deleteCurrent(tools: WriteTools, request: ResourceRequest, current: CachedObject, options: DeleteOptions): Promise<Deleted | 'stale'> {
+  const { definition, context } = request;
+  checkPreconditions(request, current.object, options);
+  const old = definition.storedAs?.fromStored(current.object) ?? current.object;
+  const attributes = attributesOf(request, 'DELETE', { object: undefined, oldObject: old }, { ...options });
+  await admitMutating(tools, attributes);
+  await admitValidating(tools, attributes);
+  const plan = planDeletion(definition, current.object, options, tools.clock.nowMs());
+  if (plan.kind === 'keep') return { ...asShown(definition, current), gone: false };
+  if (plan.kind === 'mark') {
+    if (context.dryRun) return { ...servedOnce(definition, plan.object), gone: false };
+    const result = await putObject(tools, tools.definitions.storedOf(definition), plan.object, current.revision);
+    return 'conflict' in result ? 'stale' : { ...asShown(definition, result.served), gone: false };
+  }
+  if (!context.dryRun && !(await removeObject(tools, definition, current))) return 'stale';
+  return { ...(definition.rules.returnsDeleted === true ? asShown(definition, current) : servedBody(deletedStatus(definition, old))), gone: true };
+}
+
+/** Takes the object out of the store, and gives back what was claimed for it. False when somebody has written it meanwhile. */
+export async function removeObject(tools: WriteTools, definition: ResourceDefinition, current: CachedObject): Promise<boolean> {
+  const stored = tools.definitions.storedOf(definition);
+  const result = await tools.storage.delete(storageKey(stored, current.object.metadata), current.revision);
+  if (result.outcome === 'conflict' && result.current !== undefined) return false;
+  if (result.outcome === 'conflict') throw notFound(definition.type, formatKey(current.object.metadata));
+  await stored.deallocate?.(current.object, tools.claims(false));
+  return true;
+}
+
+function checkPreconditions({ definition, name }: ResourceRequest, object: ApiObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion } = object.metadata;
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+    throw conflict(definition.type, name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
+  }
+  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    throw conflict(definition.type, name, `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion ?? ''}`);
+  }
+}
+
+function asShown(definition: ResourceDefinition, served: Served): Served {
+  if (definition.storedAs === undefined) return { object: served.object, json: served.json };
+  const object = definition.storedAs.fromStored(served.object);
+  return { object, json: wireJson(definition, object) };
+}
+
+function deletedStatus({ type }: ResourceDefinition, { metadata }: ApiObject): Status {
+  const details = { name: metadata.name, ...(type.group !== '' && { group: type.group }), kind: type.plural, uid: metadata.uid };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}
+

@@ -1,0 +1,32 @@
+import { array, boolean, int64, object, string } from '../../api/schema/schema.ts';
+import type { Infer } from '../../api/schema/schema.ts';
+import { decode, formatDecodeError } from '../../api/schema/decode.ts';
+import { badRequest, invalid } from '../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+
+/** meta/v1 DeleteOptions. */
+export const DeleteOptionsSchema = object('DeleteOptions', {
+  kind: string,
+  apiVersion: string,
+  gracePeriodSeconds: int64,
+  preconditions: object('Preconditions', { uid: string, resourceVersion: string }),
+  orphanDependents: boolean,
+  propagationPolicy: string,
+  dryRun: array(string),
+  ignoreStoreReadErrorWithClusterBreakingPotential: boolean,
+});
+export type DeleteOptions = Infer<typeof DeleteOptionsSchema>;
+
+const policies = ['Foreground', 'Background', 'Orphan'];
+
+/** Throws BadRequest for what cannot be read, Invalid for what contradicts itself. */
+export function parseDeleteOptions(value: unknown): DeleteOptions {
+  const { value: options, errors: problems } = decode(DeleteOptionsSchema, value ?? {}, { mode: 'lenient' });
+  if (problems.length > 0) throw badRequest(`DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${problems.map(formatDecodeError).join(', ')}`);
+  const errors = new FieldErrors();
+  const { orphanDependents, propagationPolicy } = options;
+  if (orphanDependents !== undefined && propagationPolicy !== undefined) errors.invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
+  else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) errors.notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
+  if (errors.list.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors.list);
+  return options;
+}

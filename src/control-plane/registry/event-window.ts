@@ -1,0 +1,56 @@
+import type { CachedObject } from './stored-form.ts';
+
+/** One change of one object: `before` is absent for a new one, `after` for a deleted one. */
+export interface CacheEvent {
+  readonly key: string;
+  readonly revision: number;
+  readonly before: CachedObject | undefined;
+  /** For a deletion the last object with the version of its deletion. */
+  readonly after: CachedObject;
+  readonly deleted: boolean;
+}
+
+/** The newest changes of a kind, so that a watch that was cut off can go on where it was. Bounded: what is older is forgotten, and `oldest` says so. */
+export class EventWindow {
+  readonly #capacity: number;
+  readonly #events: (CacheEvent | undefined)[] = [];
+  #next = 0;
+  /** Changes after this revision are all here. */
+  #oldest: number;
+
+  constructor(capacity: number, startRevision: number) {
+    this.#capacity = capacity;
+    this.#oldest = startRevision;
+  }
+
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  push(event: CacheEvent): void {
+    const slot = this.#next % this.#capacity;
+    const dropped = this.#events[slot];
+    if (dropped !== undefined) this.#oldest = dropped.revision;
+    this.#events[slot] = event;
+    this.#next++;
+  }
+
+  /** Nothing before `revision` can be answered from here any more. */
+  restart(revision: number): void {
+    this.#events.length = 0;
+    this.#next = 0;
+    this.#oldest = revision;
+  }
+
+  /** The changes after `revision` in order, or undefined when some of them are forgotten. */
+  after(revision: number): readonly CacheEvent[] | undefined {
+    if (revision < this.#oldest) return undefined;
+    const found: CacheEvent[] = [];
+    for (let back = this.#next - 1; back >= 0 && back >= this.#next - this.#capacity; back--) {
+      const event = this.#events[back % this.#capacity];
+      if (event === undefined || event.revision <= revision) break;
+      found.push(event);
+    }
+    return found.reverse();
+  }
+}

@@ -1,0 +1,127 @@
+import type { ApiClient, DeleteOptions, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../../api/client/api-client.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
+import { forbidden, notFound } from '../../api/status/api-status-error.ts';
+import type { RequestContext } from '../model/request-context.ts';
+import type { AuthorizationAttributes, AuthorizationDecision, UserInfo } from '../model/user-info.ts';
+import type { DefinitionIndex } from './definition-index.ts';
+import { createPushedEvents } from './pushed-events.ts';
+import type { Registry, ResourceRequest, Served } from './registry.ts';
+
+export interface LocalClientOptions {
+  readonly registry: Registry;
+  readonly definitions: DefinitionIndex;
+  readonly user: UserInfo;
+  readonly authorize: (attributes: AuthorizationAttributes) => AuthorizationDecision | Promise<AuthorizationDecision>;
+  /** The field manager of writes that name none. */
+  readonly fieldManager: string;
+}
+
+/**
+ * The API for callers in this process: no sockets and no text, but the same rules, as the user it is made for. Objects it answers with are those of
+ * the cache, shared by all.
+ */
+export function createLocalClient(options: LocalClientOptions): ApiClient {
+  return new LocalClient(options);
+}
+
+interface Asked {
+  readonly verb: string;
+  readonly type: ResourceType;
+  readonly key: ObjectKey;
+  readonly subresource?: string;
+  readonly write?: PatchOptions;
+}
+
+class LocalClient implements ApiClient {
+  readonly #options: LocalClientOptions;
+
+  constructor(options: LocalClientOptions) {
+    this.#options = options;
+  }
+
+  async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options: { readonly resourceVersion?: string } = {}): Promise<T> {
+    return shown(await this.#options.registry.get(await this.#request({ verb: 'get', type, key }), options));
+  }
+
+  async list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: Parameters<ApiClient['list']>[2] = {}): Promise<{ items: readonly T[]; resourceVersion: string; continue?: string }> {
+    const list = await this.#options.registry.list(await this.#request({ verb: 'list', type, key: { namespace, name: '' } }), options);
+    return { items: list.items.map((item) => shown<T>(item)), resourceVersion: list.resourceVersion, ...(list.continue !== undefined && { continue: list.continue }) };
+  }
+
+  watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent<T>> {
+    return createPushedEvents<WatchEvent<T>>(signal, async (push, end) => {
+      const request = await this.#request({ verb: 'watch', type, key: { namespace, name: '' } });
+      const watch = await this.#options.registry.watch(request, options, {
+        event: (event, served) => push({ type: event, object: shown<T>(served) }),
+        bookmark: (resourceVersion, initialEventsEnd) => push({ type: 'BOOKMARK', resourceVersion, initialEventsEnd }),
+        end: (error) => {
+          if (error !== undefined) push({ type: 'ERROR', error });
+          end();
+        },
+      });
+      return () => watch.close();
+    });
+  }
+
+  async create<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const request = await this.#request({ verb: 'create', type, key: { namespace: object.metadata.namespace, name: '' }, write: options });
+    return shown(await this.#options.registry.create(request, { value: object, duplicates: [] }));
+  }
+
+  async update<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions & { readonly subresource?: string } = {}): Promise<T> {
+    const { namespace, name } = object.metadata;
+    const request = await this.#request({ verb: 'update', type, key: { namespace, name }, subresource: options.subresource ?? '', write: options });
+    return shown(await this.#options.registry.update(request, { value: object, duplicates: [] }));
+  }
+
+  async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: PatchOptions = {}): Promise<T> {
+    const request = await this.#request({ verb: 'patch', type, key, subresource: options.subresource ?? '', write: options });
+    return shown(await this.#options.registry.patch(request, { type: patch.type, value: patch.body, duplicates: [] }));
+  }
+
+  async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    await this.#options.registry.delete(await this.#request({ verb: 'delete', type, key }), options);
+  }
+
+  async post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown> {
+    const request = await this.#request({ verb: 'create', type, key, subresource });
+    return (await this.#options.registry.create(request, { value: body, duplicates: [] })).object;
+  }
+
+  async #request({ verb, type, key, subresource = '', write = {} }: Asked): Promise<ResourceRequest> {
+    const { definitions, user, authorize, fieldManager } = this.#options;
+    const definition = definitions.byType(type);
+    if (definition === undefined) throw notFound(type, key.name);
+    const decision = await authorize({
+      user,
+      verb,
+      resourceRequest: true,
+      apiGroup: type.group,
+      apiVersion: type.version,
+      resource: type.plural,
+      subresource,
+      namespace: key.namespace,
+      name: key.name,
+      path: '',
+    });
+    if (decision.decision !== 'allow') {
+      throw forbidden(type, key.name, `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(subresource === '' ? type.plural : `${type.plural}/${subresource}`)} in API group ${JSON.stringify(type.group)}`);
+    }
+    const context: RequestContext = {
+      user,
+      dryRun: write.dryRun ?? false,
+      fieldManager: write.fieldManager ?? fieldManager,
+      fieldValidation: 'Strict',
+      ...(write.force !== undefined && { force: write.force }),
+      warn: () => undefined,
+      annotate: () => undefined,
+    };
+    return { definition, namespace: key.namespace, name: key.name, subresource, context };
+  }
+}
+
+/** The kind asked for says what the objects are. */
+function shown<T extends ApiObject>(served: Served): T {
+  return served.object as T;
+}
+

@@ -1,0 +1,222 @@
+import { sleep, withDeadline } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { Storage, StorageEvent, StorageWatch, StoredValue } from '../storage/storage.ts';
+import { isStored, registryPrefix } from './definition-index.ts';
+import type { DefinitionIndex } from './definition-index.ts';
+import { EventWindow } from './event-window.ts';
+import type { CacheEvent } from './event-window.ts';
+import { ObjectList } from './object-list.ts';
+import { CachedObject, fromStored, withVersion } from './stored-form.ts';
+
+/** How many changes of one kind a watch may be behind and still go on (upstream: at least 100, growing under load). */
+const windowLength = 1024;
+/** How long a request for a version that is not there yet waits (upstream: 3 s). */
+const futureVersionWaitMs = 3000;
+const retryMs = 500;
+const pageLength = 1000;
+
+/** What the cache holds of one kind. */
+export interface KindCache {
+  readonly definition: ResourceDefinition;
+  readonly objects: ObjectList;
+  readonly window: EventWindow;
+  /** The revision of the newest change of this kind. */
+  lastChange: number;
+  readonly listeners: Set<(event: CacheEvent) => void>;
+}
+
+/**
+ * All objects, as the store has them, kept new by one watch over the whole store.
+ * 1. An object is visible here before the write that made it is acknowledged to whoever asked for it, when the store tells of writes in order.
+ * 2. Listeners hear every change once, in order of revision, after it is visible.
+ * 3. What is read is never older than what was read before.
+ */
+export class ObjectCache {
+  readonly #storage: Storage;
+  readonly #definitions: DefinitionIndex;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #kinds = new Map<ResourceDefinition, KindCache>();
+  readonly #expected = new Map<string, { readonly value: string; readonly object: ApiObject }>();
+  readonly #waiting = new Set<{ readonly revision: number; readonly wake: () => void }>();
+  readonly #stop = new AbortController();
+  #watch: StorageWatch | undefined;
+  #revision = 0;
+  #asked: Promise<number> | undefined;
+
+  constructor(options: { readonly storage: Storage; readonly definitions: DefinitionIndex; readonly clock: Clock; readonly log: Logger }) {
+    this.#storage = options.storage;
+    this.#definitions = options.definitions;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    for (const definition of options.definitions.all) {
+      if (isStored(definition)) this.#kinds.set(definition, { definition, objects: new ObjectList(), window: new EventWindow(windowLength, 0), lastChange: 0, listeners: new Set() });
+    }
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  kind(definition: ResourceDefinition): KindCache {
+    const kind = this.#kinds.get(this.#definitions.storedOf(definition));
+    if (kind === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not stored`);
+    return kind;
+  }
+
+  /** How many objects there are of each kind, for metrics. */
+  counts(): ReadonlyMap<ResourceDefinition, number> {
+    return new Map([...this.#kinds.values()].map(({ definition, objects }) => [definition, objects.size]));
+  }
+
+  /** Reads everything, then follows. Rejects when the store cannot be read. */
+  async start(): Promise<void> {
+    await this.#loadAll();
+    this.#follow();
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#watch?.close();
+  }
+
+  /** Resolves when everything written before the call is visible here. Calls in a row share one question to the store. */
+  async fresh(): Promise<void> {
+    // A question that is under way may have been asked before the write this caller must see; the next one was not.
+    this.#asked ??= Promise.resolve().then(() => {
+      this.#asked = undefined;
+      return this.#storage.revision();
+    });
+    await this.waitFor(await this.#asked);
+  }
+
+  /** Rejects with Timeout, cause ResourceVersionTooLarge, when that version does not come in time. */
+  async waitFor(revision: number): Promise<void> {
+    if (this.#revision >= revision) return;
+    let waiter: { readonly revision: number; readonly wake: () => void } | undefined;
+    const arrived = new Promise<void>((wake) => this.#waiting.add((waiter = { revision, wake })));
+    try {
+      await withDeadline({ clock: this.#clock, limitMs: futureVersionWaitMs, op: 'wait for a version', signal: this.#stop.signal }, () => arrived);
+    } catch {
+      const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+      throw new ApiStatusError('Timeout', `Too large resource version: ${revision}, current: ${this.#revision}`, { causes, retryAfterSeconds: 1 });
+    } finally {
+      if (waiter !== undefined) this.#waiting.delete(waiter);
+    }
+  }
+
+  /** Says what is about to be written, so that it need not be parsed when the store tells of it. */
+  expect(key: string, value: string, object: ApiObject): void {
+    this.#expected.set(key, { value, object });
+  }
+
+  forget(key: string): void {
+    this.#expected.delete(key);
+  }
+
+  /** The objects of a page of the store, parsed; those of other kinds and what is not JSON left out. */
+  decode(definition: ResourceDefinition, item: StoredValue): CachedObject | undefined {
+    try {
+      return new CachedObject(definition, fromStored(item.value, item.revision), item.revision, item.value);
+    } catch (error) {
+      this.#log.error('an object in the store cannot be read; it is left alone', { key: item.key, error: errorMessage(error) });
+      return undefined;
+    }
+  }
+
+  async #loadAll(): Promise<void> {
+    const seen = new Map<KindCache, Set<string>>([...this.#kinds.values()].map((kind) => [kind, new Set()]));
+    let revision: number | undefined;
+    let afterKey: string | undefined;
+    for (;;) {
+      const page = await this.#storage.list(registryPrefix, { limit: pageLength, ...(afterKey !== undefined && { afterKey }), ...(revision !== undefined && { revision }) });
+      revision ??= page.revision;
+      for (const item of page.items) {
+        const place = this.#definitions.locate(item.key);
+        const kind = place && this.#kinds.get(place.definition);
+        if (place === undefined || kind === undefined) continue;
+        seen.get(kind)?.add(place.objectKey);
+        if (kind.objects.get(place.objectKey)?.revision !== item.revision) this.#put(kind, place.objectKey, item);
+      }
+      afterKey = page.items.at(-1)?.key;
+      if (page.remaining === 0 || afterKey === undefined) break;
+    }
+    for (const [kind, keys] of seen) {
+      for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
+      // What happened between is not known one by one.
+      if (kind.window.oldest < revision && this.#revision === 0) kind.window.restart(revision);
+    }
+    this.#advance(revision);
+  }
+
+  #follow(): void {
+    this.#watch = this.#storage.watch(
+      registryPrefix,
+      this.#revision,
+      (events, revision) => {
+        for (const event of events) this.#apply(event);
+        this.#advance(revision);
+      },
+      (end) => {
+        this.#log.warn('the watch of the store ended', { why: end.kind });
+        void this.#restart(end.kind === 'Compacted');
+      },
+    );
+  }
+
+  async #restart(relist: boolean): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        if (relist) await this.#loadAll();
+        this.#follow();
+        return;
+      } catch (error) {
+        this.#log.error('the store cannot be read', { error: errorMessage(error) });
+        await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #apply(event: StorageEvent): void {
+    const place = this.#definitions.locate(event.key);
+    const kind = place && this.#kinds.get(place.definition);
+    if (place === undefined || kind === undefined) return;
+    if (event.type === 'delete') this.#remove(kind, place.objectKey, event.revision);
+    else this.#put(kind, place.objectKey, event);
+  }
+
+  #put(kind: KindCache, objectKey: string, item: StoredValue): void {
+    const expected = this.#expected.get(item.key);
+    const known = expected?.value === item.value;
+    if (known) this.#expected.delete(item.key);
+    const after = known ? new CachedObject(kind.definition, withVersion(expected.object, item.revision), item.revision, item.value) : this.decode(kind.definition, item);
+    if (after === undefined) return;
+    const before = kind.objects.get(objectKey);
+    kind.objects.set(objectKey, after);
+    this.#tell(kind, { key: objectKey, revision: item.revision, before, after, deleted: false });
+  }
+
+  #remove(kind: KindCache, objectKey: string, revision: number): void {
+    const before = kind.objects.get(objectKey);
+    if (before === undefined) return;
+    kind.objects.delete(objectKey);
+    this.#tell(kind, { key: objectKey, revision, before, after: before.deletedAt(revision), deleted: true });
+  }
+
+  #tell(kind: KindCache, event: CacheEvent): void {
+    kind.lastChange = Math.max(kind.lastChange, event.revision);
+    if (this.#revision > 0) kind.window.push(event);
+    for (const listener of kind.listeners) listener(event);
+  }
+
+  #advance(revision: number): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.wake();
+  }
+}

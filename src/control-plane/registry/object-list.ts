@@ -1,0 +1,58 @@
+import type { CachedObject } from './stored-form.ts';
+
+/** The objects of one kind, by key and in the order of keys: `namespace/name`, or the name. */
+export class ObjectList {
+  readonly #byKey = new Map<string, CachedObject>();
+  /** Sorted; kept so by insertion, since keys come one by one. */
+  readonly #keys: string[] = [];
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  get(key: string): CachedObject | undefined {
+    return this.#byKey.get(key);
+  }
+
+  set(key: string, object: CachedObject): void {
+    if (!this.#byKey.has(key)) {
+      const at = this.#position(key);
+      if (at === this.#keys.length) this.#keys.push(key);
+      else this.#keys.splice(at, 0, key);
+    }
+    this.#byKey.set(key, object);
+  }
+
+  delete(key: string): void {
+    if (this.#byKey.delete(key)) this.#keys.splice(this.#position(key), 1);
+  }
+
+  keys(): readonly string[] {
+    return this.#keys;
+  }
+
+  /** Those whose key begins with `prefix` and comes after `afterKey`. */
+  *range(prefix: string, afterKey = ''): Generator<readonly [string, CachedObject]> {
+    for (let at = this.#position(afterKey > prefix ? afterKey : prefix); at < this.#keys.length; at++) {
+      const key = this.#keys[at] ?? '';
+      if (!key.startsWith(prefix)) {
+        if (key > prefix) return;
+        continue;
+      }
+      const object = this.#byKey.get(key);
+      if (key !== afterKey && object !== undefined) yield [key, object];
+    }
+  }
+
+  /** Where `key` stands, or would. */
+  #position(key: string): number {
+    let low = 0;
+    let high = this.#keys.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#keys[middle] ?? '') < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Random } from '../../base/random.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { ObjectMeta } from '../../api/core/meta.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import type { FieldError } from '../../api/validation/field-error.ts';
+import { validateObjectMeta } from '../../api/validation/metadata.ts';
+import { badRequest } from '../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+
+/** Letters and digits that make no words and are not mistaken for each other (upstream: util/rand). */
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixLength = 5;
+const longestGenerated = 63;
+
+/** The prefix, cut so that all fits, and five random characters. */
+export function generateName(prefix: string, random: Random): string {
+  let name = prefix.slice(0, longestGenerated - suffixLength);
+  for (let count = 0; count < suffixLength; count++) name += suffixAlphabet[Math.floor(random.next() * suffixAlphabet.length)] ?? 'x';
+  return name;
+}
+
+/** Times of the API have whole seconds. */
+export function formatTime(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** Metadata of an object that is about to be: what only the server may say is said by it. */
+export function metadataForCreate(metadata: ObjectMeta, { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string }): ObjectMeta {
+  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, generation: ____, resourceVersion: _____, ...kept } = metadata;
+  return { ...kept, namespace, uid, creationTimestamp: formatTime(nowMs) };
+}
+
+/** Metadata of a write over `old`: what only the server may say stays as it is. */
+export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): ObjectMeta {
+  const { deletionTimestamp, deletionGracePeriodSeconds, generation, creationTimestamp } = old;
+  const { selfLink: _, deletionTimestamp: __, deletionGracePeriodSeconds: ___, generation: ____, ...kept } = metadata;
+  return {
+    ...kept,
+    uid: metadata.uid === '' ? old.uid : metadata.uid,
+    ...(old.resourceVersion !== undefined && { resourceVersion: old.resourceVersion }),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+    ...(generation !== undefined && { generation }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
+  };
+}
+
+/** The namespace and name of a body must be those of the path, where both say something. */
+export function checkPlace(object: ApiObject, place: { readonly namespaced: boolean; readonly namespace: string; readonly name: string }): void {
+  const { namespace, name } = object.metadata;
+  if (place.namespaced && namespace !== '' && namespace !== place.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (place.name !== '' && name !== '' && name !== place.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
+}
+
+export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta): readonly FieldError[] {
+  const errors = new FieldErrors();
+  validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: !definition.type.namespaced, checkName: definition.rules.validateName ?? (() => []) });
+  return errors.list;
+}
+
+const immutable = 'field is immutable';
+
+/** What a write may not do to metadata (upstream: ValidateObjectMetaAccessorUpdate). */
+export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
+  const errors = new FieldErrors();
+  for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
+    if (metadata[field] !== old[field]) errors.invalid(`metadata.${field}`, metadata[field] ?? null, immutable);
+  }
+  if ((metadata.generation ?? 0) < (old.generation ?? 0)) errors.invalid('metadata.generation', metadata.generation ?? 0, 'must not be decremented');
+  if (old.deletionTimestamp !== undefined) {
+    const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true);
+    if (added.length > 0) {
+      const shown = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
+      errors.forbidden('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers []string{${shown}}`);
+    }
+  }
+  return errors.list;
+}

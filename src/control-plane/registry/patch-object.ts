@@ -1,0 +1,68 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { badRequest, notFound } from '../../api/status/api-status-error.ts';
+import { applyPatch } from '../patch/apply.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import { createDecoded } from './create-object.ts';
+import { decodeBody } from './decode-body.ts';
+import { checkPlace } from './object-metadata.ts';
+import type { PatchBody, ResourceRequest, Written } from './registry.ts';
+import { wireValue } from './stored-form.ts';
+import { bodyKind, readPart, resetFields } from './subresources.ts';
+import { changeObject } from './update-object.ts';
+import type { WriteTools } from './write-tools.ts';
+
+/** PATCH: each time somebody else was faster the patch is made anew from what there is then. */
+export async function patchObject(tools: WriteTools, request: ResourceRequest, patch: PatchBody): Promise<Written> {
+  const { definition, name, subresource } = request;
+  const apply = patch.type === 'apply';
+  const propose = (current: ApiObject): ApiObject => (apply ? applied(tools, request, patch, current) : patched(request, patch, current));
+  const written = await changeObject(tools, request, { propose, tracked: apply, conditional: false });
+  if (written !== undefined) return written;
+  if (!apply || subresource !== '') throw notFound(definition.type, name);
+  return { ...(await createDecoded(tools, request, applied(tools, request, patch, undefined), 'tracked')), created: true };
+}
+
+function patched(request: ResourceRequest, patch: PatchBody, current: ApiObject): ApiObject {
+  const { definition, subresource } = request;
+  const part = readPart(definition, subresource, current);
+  const document = part === current ? wireValue(definition, current) : { ...part };
+  return decodeChecked(request, { value: patchedDocument(request, patch, document), duplicates: patch.duplicates });
+}
+
+function patchedDocument({ definition, subresource }: ResourceRequest, { type, value }: PatchBody, document: Readonly<Record<string, unknown>>): unknown {
+  switch (type) {
+    case 'json':
+      return applyJsonPatch(document, value);
+    case 'merge':
+      return applyMergePatch(document, value);
+    case 'strategic':
+    case 'apply':
+      return applyStrategicMergePatch(bodyKind(definition, subresource).schema, document, value);
+  }
+}
+
+function applied(tools: WriteTools, request: ResourceRequest, patch: PatchBody, current: ApiObject | undefined): ApiObject {
+  const { definition, subresource, context } = request;
+  if (context.fieldManager === '') throw badRequest('fieldManager is required for apply patch');
+  const { object } = applyPatch({
+    schema: definition.schema,
+    kind: definition.type,
+    live: current,
+    config: patch.value,
+    manager: context.fieldManager,
+    force: context.force === true,
+    subresource,
+    nowMs: tools.clock.nowMs(),
+    resetFields: resetFields(definition, subresource),
+  });
+  return decodeChecked(request, { value: object, duplicates: patch.duplicates });
+}
+
+function decodeChecked(request: ResourceRequest, body: { readonly value: unknown; readonly duplicates: readonly string[] }): ApiObject {
+  const { definition, namespace, name, subresource, context } = request;
+  const decoded = decodeBody(body, bodyKind(definition, subresource), context);
+  checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name });
+  return { ...decoded, metadata: { ...decoded.metadata, name, namespace: definition.type.namespaced ? namespace : decoded.metadata.namespace } };
+}

@@ -1,0 +1,111 @@
+import { isKind } from '../../base/errors.ts';
+import type { ListOptions } from '../../api/client/api-client.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import type { Storage } from '../storage/storage.ts';
+import { formatContinueToken, parseContinueToken } from './continue-token.ts';
+import { storagePrefix } from './definition-index.ts';
+import type { KindCache, ObjectCache } from './object-cache.ts';
+import type { ResourceRequest, ServedList } from './registry.ts';
+import { parseSelection } from './selection.ts';
+import type { Selection } from './selection.ts';
+import type { CachedObject } from './stored-form.ts';
+import { parseRevision } from './versions.ts';
+
+/** One page as it is being gathered. */
+interface Page {
+  readonly kind: KindCache;
+  readonly prefix: string;
+  readonly selection: Selection;
+  readonly limit: number;
+  readonly afterKey: string;
+}
+interface Gathered {
+  readonly items: readonly CachedObject[];
+  readonly revision: number;
+  /** The key of the last item, when there is more. */
+  readonly lastKey: string | undefined;
+  readonly remaining: number | undefined;
+}
+
+/** The semantics of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`, as the API documents them. */
+export async function readList(cache: ObjectCache, storage: Storage, request: ResourceRequest, options: ListOptions): Promise<ServedList> {
+  const { definition, namespace } = request;
+  const selection = parseSelection(definition, options.labelSelector, options.fieldSelector);
+  const token = options.continue ? parseContinueToken(options.continue) : undefined;
+  const page: Page = { kind: cache.kind(definition), prefix: namespace === '' ? '' : `${namespace}/`, selection, limit: options.limit ?? 0, afterKey: token?.afterKey ?? '' };
+  const exact = token !== undefined ? token.revision : options.resourceVersionMatch === 'Exact' ? parseRevision(options.resourceVersion) : undefined;
+  let gathered: Gathered;
+  if (exact === undefined || exact < 0) {
+    await notOlderThan(cache, exact === undefined ? options.resourceVersion : undefined);
+    gathered = fromCache(page, cache.revision);
+  } else {
+    await cache.waitFor(exact);
+    // What has not changed since is still here; the store is asked only for what is gone.
+    gathered = page.kind.lastChange <= exact ? fromCache(page, exact) : await fromStore(cache, storage, page, exact);
+  }
+  const { items, revision, lastKey, remaining } = gathered;
+  return {
+    items,
+    resourceVersion: String(revision),
+    ...(lastKey !== undefined && { continue: formatContinueToken({ revision, afterKey: lastKey }) }),
+    ...(lastKey !== undefined && remaining !== undefined && selection.everything && { remainingItemCount: remaining }),
+  };
+}
+
+/** Absent: the newest. `0`: whatever is here. Else at least that version. */
+export async function notOlderThan(cache: ObjectCache, resourceVersion: string | undefined): Promise<void> {
+  if (resourceVersion === undefined || resourceVersion === '') await cache.fresh();
+  else await cache.waitFor(parseRevision(resourceVersion));
+}
+
+function fromCache(page: Page, revision: number): Gathered {
+  const { kind, prefix, selection, limit, afterKey } = page;
+  const items: CachedObject[] = [];
+  let lastKey = '';
+  let left = 0;
+  for (const [key, object] of kind.objects.range(prefix, afterKey)) {
+    if (selection.name !== undefined && object.object.metadata.name !== selection.name) continue;
+    if (!selection.everything && !selection.matches(object.object)) continue;
+    if (limit > 0 && items.length === limit) {
+      left++;
+      if (!selection.everything) break;
+      continue;
+    }
+    items.push(object);
+    lastKey = key;
+  }
+  return { items, revision: Math.max(revision, 1), lastKey: left > 0 ? lastKey : undefined, remaining: left };
+}
+
+async function fromStore(cache: ObjectCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
+  const { kind, selection, limit } = page;
+  const place = storagePrefix(kind.definition);
+  const items: CachedObject[] = [];
+  let afterKey = page.afterKey;
+  for (;;) {
+    const wanted = limit > 0 ? limit - items.length : 0;
+    const stored = await storage
+      .list(place + page.prefix, { revision, ...(wanted > 0 && { limit: wanted }), ...(afterKey !== '' && { afterKey: place + afterKey }) })
+      .catch((error: unknown) => refuseForgotten(error, page, afterKey));
+    for (const item of stored.items) {
+      const object = cache.decode(kind.definition, item);
+      if (object !== undefined && selection.matches(object.object)) items.push(object);
+    }
+    const last = stored.items.at(-1)?.key;
+    if (last !== undefined) afterKey = last.slice(place.length);
+    const over = stored.remaining === 0 || last === undefined;
+    if (over || (limit > 0 && items.length >= limit)) return { items, revision, lastKey: over ? undefined : afterKey, remaining: stored.remaining };
+  }
+}
+
+/** 410, with a token for those who would rather go on with a list that is not of one version. */
+function refuseForgotten(error: unknown, page: Page, afterKey: string): never {
+  if (!isKind(error, 'Conflict')) throw error;
+  if (page.afterKey === '') throw new ApiStatusError('Expired', 'The resourceVersion for the provided list is too old.');
+  throw new ApiStatusError(
+    'Expired',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+    undefined,
+    { continueToken: formatContinueToken({ revision: -1, afterKey }) },
+  );
+}

@@ -1,0 +1,81 @@
+import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
+import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
+import type { ActionAccess, ResourceDefinition } from '../model/resource-definition.ts';
+import { createCacheReader } from './cache-reader.ts';
+import { decodeBody } from './decode-body.ts';
+import { deleteObject } from './delete-object.ts';
+import { checkPlace } from './object-metadata.ts';
+import type { ResourceRequest, Served, WriteBody } from './registry.ts';
+import { actionOf } from './subresources.ts';
+import { changeObject } from './update-object.ts';
+import { admitMutating, admitValidating, attributesOf, currentObject, requestFacts, servedBody } from './write-tools.ts';
+import type { WriteTools } from './write-tools.ts';
+
+/** POST to a subresource: `binding`, `eviction`, `token`. */
+export async function runAction(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
+  const { definition, namespace, name, context } = request;
+  const action = actionOf(definition, request.subresource);
+  const decoded = decodeBody(body, { ...action.kind, schema: action.schema }, context);
+  checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name });
+  const whole = { ...decoded, metadata: { ...decoded.metadata, name, namespace } };
+  const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object: whole, oldObject: undefined }))) ?? whole;
+  await admitValidating(tools, attributesOf(request, 'CREATE', { object: admitted, oldObject: undefined }));
+  return servedBody(await action.perform(createAccess(tools, request), admitted));
+}
+
+/** A review: answered, not stored. */
+export async function runReview(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
+  const { definition, context, namespace } = request;
+  const decoded = decodeBody(body, { ...definition.type, schema: definition.schema }, context);
+  checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name: '' });
+  const object = definition.rules.applyDefaults({ ...decoded, metadata: { ...decoded.metadata, namespace } });
+  const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }))) ?? object;
+  await admitValidating(tools, attributesOf(request, 'CREATE', { object: admitted, oldObject: undefined }));
+  const answer = await definition.review?.(admitted, tools.reviewAccess(context));
+  if (answer === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not a review`);
+  return servedBody(withoutEmptyNames(answer));
+}
+
+function withoutEmptyNames(answer: ApiObject): object {
+  const { name, namespace, uid, ...rest } = answer.metadata;
+  return { ...answer, metadata: { ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...rest } };
+}
+
+function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess<ApiObject> {
+  const { definition, namespace, name, context } = request;
+  const reader = createCacheReader(tools.cache, tools.definitions);
+  return {
+    namespace,
+    name,
+    dryRun: context.dryRun,
+    user: context.user,
+    nowMs: requestFacts(tools, context).nowMs,
+    services: tools.services,
+    get: async () => {
+      const current = await currentObject(tools, definition, request, true);
+      if (current === undefined) throw notFound(definition.type, name);
+      return current.object;
+    },
+    update: (change) => changeStored(tools, { ...request, subresource: '' }, change),
+    delete: async ({ gracePeriodSeconds, ...preconditions }) => {
+      await deleteObject(tools, { ...request, subresource: '' }, { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }), preconditions });
+    },
+    list: (type, of) => reader.list(type, of),
+    updateOther: <U extends ApiObject>(type: ResourceType<U>, key: ObjectKey, change: (current: U) => U, subresource?: 'status') =>
+      // The definitions say what objects of a kind are, so the kind tells the type.
+      changeStored(tools, { ...request, ...key, definition: definitionOf(tools, type), subresource: subresource ?? '' }, (current) => change(current as U)) as Promise<U>,
+  };
+}
+
+function definitionOf(tools: WriteTools, type: ResourceType): ResourceDefinition {
+  const definition = tools.definitions.byType(type);
+  if (definition === undefined) throw new ApiStatusError('InternalError', `no definition of ${type.plural}`);
+  return definition;
+}
+
+/** What an action does to an object is not a write of its user's: rules that keep users from changing fields are not asked. */
+async function changeStored(tools: WriteTools, request: ResourceRequest, change: (current: ApiObject) => ApiObject): Promise<ApiObject> {
+  const written = await changeObject(tools, request, { propose: change, conditional: false, bySystem: true });
+  if (written === undefined) throw notFound(request.definition.type, request.name);
+  return written.object;
+}

@@ -1,0 +1,50 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../api/selectors.ts';
+import { badRequest } from '../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+
+/** Which objects of a list or watch are meant. */
+export interface Selection {
+  /** Every object of the namespace passes. */
+  readonly everything: boolean;
+  /** Set when a field selector names one object: no other needs to be looked at. */
+  readonly name: string | undefined;
+  readonly matches: (object: ApiObject) => boolean;
+}
+
+const all: Selection = { everything: true, name: undefined, matches: () => true };
+
+/** Throws BadRequest for selectors that cannot be read and for fields the kind cannot be selected by. */
+export function parseSelection(definition: ResourceDefinition, labelSelector: string | undefined, fieldSelector: string | undefined): Selection {
+  if (!labelSelector && !fieldSelector) return all;
+  const labels = parseLabelSelector(labelSelector ?? '');
+  if (typeof labels === 'string') throw badRequest(labels);
+  const fields = parseFieldSelector(fieldSelector ?? '');
+  if (typeof fields === 'string') throw badRequest(fields);
+  // Which fields there are is asked of an empty value: the set does not depend on the object.
+  const known = selectableNames(definition);
+  for (const { field } of fields) if (!known.has(field)) throw badRequest(`field label not supported: ${field}`);
+  const named = fields.find(({ field, equal }) => field === 'metadata.name' && equal);
+  return {
+    everything: labels.length === 0 && fields.length === 0,
+    name: named?.value,
+    matches: (object) => labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) && (fields.length === 0 || matchesFields(fields, fieldsOf(definition, object))),
+  };
+}
+
+function fieldsOf(definition: ResourceDefinition, object: ApiObject): Readonly<Record<string, string>> {
+  return { 'metadata.name': object.metadata.name, 'metadata.namespace': object.metadata.namespace, ...definition.selectableFields?.(object) };
+}
+
+const names = new WeakMap<ResourceDefinition, ReadonlySet<string>>();
+
+function selectableNames(definition: ResourceDefinition): ReadonlySet<string> {
+  let known = names.get(definition);
+  if (known === undefined) {
+    const probe: ApiObject = { metadata: { name: '', namespace: '', uid: '' } };
+    const own = definition.selectableFields?.(Object.assign(probe, { spec: {}, status: {} })) ?? {};
+    known = new Set(['metadata.name', ...(definition.type.namespaced ? ['metadata.namespace'] : []), ...Object.keys(own)]);
+    names.set(definition, known);
+  }
+  return known;
+}

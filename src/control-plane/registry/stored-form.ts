@@ -1,0 +1,99 @@
+import { apiVersionOf } from '../../api/client/resource-type.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { Served } from './registry.ts';
+
+/** How every stored object of a kind begins; what follows is the rest of its metadata. */
+const openings = new WeakMap<ResourceDefinition, string>();
+
+function openingOf(definition: ResourceDefinition): string {
+  let opening = openings.get(definition);
+  if (opening === undefined) {
+    const { kind } = definition.type;
+    opening = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersionOf(definition.type))},"metadata":{`;
+    openings.set(definition, opening);
+  }
+  return opening;
+}
+
+/** Metadata as it goes over the wire: what is '' inside, so that code need not ask, is absent outside. */
+function wireMetadata(metadata: ApiObject['metadata'], resourceVersion: string | undefined): object {
+  const { name, namespace, uid, resourceVersion: _, ...rest } = metadata;
+  return {
+    ...(name !== '' && { name }),
+    ...(namespace !== '' && { namespace }),
+    ...(uid !== '' && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...rest,
+  };
+}
+
+/** The JSON of an object with kind, apiVersion and metadata first. */
+export function wireJson(definition: ResourceDefinition, object: ApiObject): string {
+  return toJson(definition, object, object.metadata.resourceVersion);
+}
+
+/** What is put into the store: the version is the store's own. */
+export function storedJson(definition: ResourceDefinition, object: ApiObject): string {
+  return toJson(definition, object, undefined);
+}
+
+function toJson(definition: ResourceDefinition, object: ApiObject, resourceVersion: string | undefined): string {
+  return JSON.stringify(toWire(definition, object, resourceVersion));
+}
+
+function toWire(definition: ResourceDefinition, object: ApiObject, resourceVersion: string | undefined): Record<string, unknown> {
+  const { kind: _, apiVersion: __, metadata, ...rest } = object;
+  return { kind: definition.type.kind, apiVersion: apiVersionOf(definition.type), metadata: wireMetadata(metadata, resourceVersion), ...rest };
+}
+
+/** The object as clients see it, before it becomes text: what patches start from. Shares its parts with the object. */
+export function wireValue(definition: ResourceDefinition, object: ApiObject): Readonly<Record<string, unknown>> {
+  return toWire(definition, object, object.metadata.resourceVersion);
+}
+
+/** An object out of the store, whole: with its version, and '' where the wire has nothing. Throws `SyntaxError` for what is not JSON. */
+export function fromStored(value: string, revision: number): ApiObject {
+  // Written by this server, or by another that keeps JSON: checked when it was written.
+  const object = JSON.parse(value) as ApiObject;
+  return withVersion(object, revision);
+}
+
+export function withVersion(object: ApiObject, revision: number): ApiObject {
+  const { name, namespace, uid, ...rest } = object.metadata;
+  // An object may have been stored without what the type promises.
+  return { ...object, metadata: { name, namespace: (namespace as string | undefined) ?? '', uid: (uid as string | undefined) ?? '', ...rest, resourceVersion: String(revision) } };
+}
+
+/** An object of the cache. Its JSON is made when first asked for, from the stored text where possible. */
+export class CachedObject implements Served {
+  readonly object: ApiObject;
+  readonly revision: number;
+  readonly #definition: ResourceDefinition;
+  #stored: string | undefined;
+  #json: string | undefined;
+  #deleted: CachedObject | undefined;
+
+  constructor(definition: ResourceDefinition, object: ApiObject, revision: number, stored?: string) {
+    this.#definition = definition;
+    this.object = object;
+    this.revision = revision;
+    this.#stored = stored;
+  }
+
+  get json(): string {
+    if (this.#json === undefined) {
+      const opening = openingOf(this.#definition);
+      const spliced = this.#stored?.startsWith(opening) === true ? `${opening}"resourceVersion":"${this.revision}",${this.#stored.slice(opening.length)}` : undefined;
+      this.#json = spliced ?? wireJson(this.#definition, this.object);
+      this.#stored = undefined;
+    }
+    return this.#json;
+  }
+
+  /** The same object with the version of its deletion, as watchers of deletions get it. */
+  deletedAt(revision: number): CachedObject {
+    if (this.#deleted?.revision !== revision) this.#deleted = new CachedObject(this.#definition, withVersion(this.object, revision), revision);
+    return this.#deleted;
+  }
+}

@@ -1,0 +1,79 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { notFound } from '../../api/status/api-status-error.ts';
+import type { FieldError } from '../../api/validation/field-error.ts';
+import type { RequestFacts, ResourceDefinition, SubresourceAction, SubresourceView } from '../model/resource-definition.ts';
+import type { BodyKind } from './decode-body.ts';
+
+/** The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a kind. */
+export function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {
+  const view = definition.views?.find((each) => each.name === subresource);
+  if (view === undefined) throw notFound(definition.type, subresource);
+  return view;
+}
+
+export function actionOf(definition: ResourceDefinition, subresource: string): SubresourceAction<ApiObject> {
+  const action = definition.actions?.find((each) => each.name === subresource);
+  if (action === undefined) throw notFound(definition.type, subresource);
+  return action;
+}
+
+const ownKind = (subresource: string): boolean => subresource === '' || subresource === 'status';
+
+/** What a body of the subresource is. */
+export function bodyKind(definition: ResourceDefinition, subresource: string): BodyKind {
+  const hideValues = definition.hideValues === true && { hideValues: true };
+  if (ownKind(subresource)) return { ...definition.type, schema: definition.schema, ...hideValues };
+  const view = viewOf(definition, subresource);
+  return { ...(view.kind ?? definition.type), schema: view.schema ?? definition.schema, ...hideValues };
+}
+
+/** The object as the subresource shows it: the body of its answers, and what patches of it start from. */
+export function readPart(definition: ResourceDefinition, subresource: string, object: ApiObject): ApiObject {
+  return ownKind(subresource) ? object : (viewOf(definition, subresource).read?.(object) ?? object);
+}
+
+/** What admission sees of a write: the object, or the body where the subresource has a kind of its own. */
+export function shownAs(definition: ResourceDefinition, subresource: string, object: ApiObject, body: ApiObject): ApiObject {
+  return ownKind(subresource) || viewOf(definition, subresource).kind === undefined ? object : body;
+}
+
+interface Parts {
+  readonly old: ApiObject;
+  readonly body: ApiObject;
+  readonly facts: RequestFacts;
+}
+
+type WithStatus = ApiObject & { status?: unknown };
+
+/** The whole object after a write of `body`: a write to the object leaves status alone, one to status all the rest. */
+export function mergeInto(definition: ResourceDefinition, subresource: string, { old, body, facts }: Parts): ApiObject {
+  const { rules } = definition;
+  if (subresource === '') {
+    const defaulted: WithStatus = rules.applyDefaults(body);
+    const next = definition.hasStatus === true ? withStatus(defaulted, (old as WithStatus).status) : defaulted;
+    return rules.prepareForUpdate?.(next, old, facts) ?? next;
+  }
+  if (subresource === 'status') {
+    const next: WithStatus = withStatus({ ...old, metadata: body.metadata }, (rules.applyDefaults(body) as WithStatus).status);
+    return rules.prepareForStatusUpdate?.(next, old, facts) ?? next;
+  }
+  return viewOf(definition, subresource).write(old, body, facts);
+}
+
+function withStatus(object: WithStatus, status: unknown): ApiObject {
+  const { status: _, ...rest } = object;
+  return { ...rest, ...(status !== undefined && { status }) };
+}
+
+export function validatePart(definition: ResourceDefinition, subresource: string, { object, old }: { readonly object: ApiObject; readonly old: ApiObject }): readonly FieldError[] {
+  const { rules } = definition;
+  if (subresource === '') return rules.validateUpdate(object, old);
+  if (subresource === 'status') return rules.validateStatusUpdate?.(object, old) ?? [];
+  return viewOf(definition, subresource).validate(object, old);
+}
+
+/** Fields that writers of the subresource can never own, because their writes to them are dropped. */
+export function resetFields(definition: ResourceDefinition, subresource: string): readonly string[] {
+  if (subresource === '') return definition.hasStatus === true ? ['status'] : [];
+  return subresource === 'status' ? ['spec'] : [];
+}

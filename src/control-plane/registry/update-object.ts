@@ -1,0 +1,166 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { apiVersionOf } from '../../api/client/resource-type.ts';
+import { ApiStatusError, conflict, invalid, notFound, staleObject } from '../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import { trackWrite } from '../patch/managed-fields.ts';
+import { createDecoded } from './create-object.ts';
+import { decodeBody } from './decode-body.ts';
+import { removeObject } from './delete-object.ts';
+import { checkPlace, metadataForUpdate, validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
+import type { ResourceRequest, Served, WriteBody, Written } from './registry.ts';
+import { equalJson } from '../patch/json-value.ts';
+import type { CachedObject } from './stored-form.ts';
+import { wireJson } from './stored-form.ts';
+import { bodyKind, mergeInto, resetFields, shownAs, validatePart } from './subresources.ts';
+import { admitMutating, admitValidating, attributesOf, currentObject, kindOf, putObject, requestFacts, retryOnStale, servedOnce } from './write-tools.ts';
+import type { WriteTools } from './write-tools.ts';
+
+/** Writes that name no version are tried again when somebody was faster, so often. */
+const unconditionalAttempts = 20;
+
+/** How the next version of an object comes from the one there is. */
+export interface Change {
+  /** The body as written: of the subresource's kind, if it has one of its own. Undefined: nothing is to be written. */
+  readonly propose: (current: ApiObject) => ApiObject;
+  /** Whose the fields are has been said already (server-side apply). */
+  readonly tracked?: boolean;
+  /** The version the writer has seen, if it says so: a newer one is not written over. */
+  readonly conditional: boolean;
+  /** By an action of the server (binding assigns a node), which may set what users may not: no rules of updates, no admission, no field owners. */
+  readonly bySystem?: boolean;
+}
+
+/** PUT. */
+export async function updateObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Written> {
+  const { definition, namespace, name, subresource, context } = request;
+  const proposed = decodeBody(body, bodyKind(definition, subresource), context);
+  checkPlace(proposed, { namespaced: definition.type.namespaced, namespace, name });
+  const { resourceVersion = '' } = proposed.metadata;
+  if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '') {
+    const errors = new FieldErrors();
+    errors.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
+    throw invalid(kindOf(definition), name, errors.list);
+  }
+  const whole = { ...proposed, metadata: { ...proposed.metadata, name, namespace: definition.type.namespaced ? namespace : proposed.metadata.namespace } };
+  const written = await changeObject(tools, request, { propose: () => whole, conditional: resourceVersion !== '' });
+  if (written !== undefined) return written;
+  if (subresource === '' && definition.rules.allowCreateOnUpdate === true && resourceVersion === '') return { ...(await created(tools, request, whole)), created: true };
+  throw notFound(definition.type, name);
+}
+
+async function created(tools: WriteTools, request: ResourceRequest, object: ApiObject): Promise<Served> {
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return createDecoded(tools, request, { ...object, metadata }, 'update');
+}
+
+/** Reads, changes, checks and stores; undefined when the object is not there. */
+export async function changeObject(tools: WriteTools, request: ResourceRequest, change: Change): Promise<Written | undefined> {
+  for (let attempt = 1; attempt <= unconditionalAttempts; attempt++) {
+    const result = await retryOnStale(tools, async (confirmed) => {
+      const stored = tools.definitions.storedOf(request.definition);
+      const current = await currentObject(tools, stored, request, confirmed);
+      if (current === undefined) return confirmed ? 'absent' : 'stale';
+      return changeCurrent(tools, request, current, change);
+    });
+    if (result === 'absent') return undefined;
+    if (result !== 'stale') return result;
+    if (change.conditional) throw staleObject(request.definition.type, request.name);
+  }
+  throw new ApiStatusError('Conflict', `${request.definition.type.plural} ${JSON.stringify(request.name)} is being written by others all the time; please try again`);
+}
+
+async function changeCurrent(tools: WriteTools, request: ResourceRequest, current: CachedObject, change: Change): Promise<Written | 'stale'> {
+  const { definition, context, subresource, name } = request;
+  const old = definition.storedAs?.fromStored(current.object) ?? current.object;
+  const body = change.propose(old);
+  if (change.bySystem === true) return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: countGeneration(request, body, old), old, current });
+  checkPreconditions(request, body, old);
+  const merged = mergeInto(definition, subresource, { old, body, facts: requestFacts(tools, context) });
+  const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };
+  const tracked = change.tracked === true ? proposed : ownedByWriter(tools, request, proposed, old);
+  const object = countGeneration(request, await admitted(tools, request, { object: tracked, old, body }), old);
+  const errors = [...validateMetadata(definition, object.metadata), ...validateMetadataUpdate(object.metadata, old.metadata), ...validatePart(definition, subresource, { object, old })];
+  if (errors.length > 0) throw invalid(kindOf(definition), name, errors);
+  if (subresource === '') for (const warning of definition.rules.warnings?.(object, old) ?? []) context.warn(warning);
+  await admitValidating(tools, attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }));
+  if (equalJson(object, old)) return shown(request, current);
+  return store(tools, request, { object, old, current });
+}
+
+function ownedByWriter(tools: WriteTools, { definition, subresource, context }: ResourceRequest, object: ApiObject, old: ApiObject): ApiObject {
+  return trackWrite({
+    schema: definition.schema,
+    apiVersion: apiVersionOf(definition.type),
+    old,
+    new: object,
+    manager: context.fieldManager,
+    subresource,
+    nowMs: tools.clock.nowMs(),
+    resetFields: resetFields(definition, subresource),
+  });
+}
+
+/** The object as the mutating plugins leave it. Of a subresource with a kind of its own they see the body, which they may not change here. */
+async function admitted(tools: WriteTools, request: ResourceRequest, { object, old, body }: { object: ApiObject; old: ApiObject; body: ApiObject }): Promise<ApiObject> {
+  const { definition, subresource } = request;
+  const seen = shownAs(definition, subresource, object, body);
+  const mutated = await admitMutating(tools, attributesOf(request, 'UPDATE', { object: seen, oldObject: old }));
+  if (mutated === undefined || mutated === seen || seen !== object) return object;
+  return definition.rules.applyDefaults(mutated);
+}
+
+function checkPreconditions({ definition, name }: ResourceRequest, body: ApiObject, old: ApiObject): void {
+  const { uid, resourceVersion = '' } = body.metadata;
+  if (uid !== '' && uid !== old.metadata.uid) {
+    throw conflict(definition.type, name, `StorageError: invalid object, Code: 4, Key: ${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+  }
+  if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion) throw staleObject(definition.type, name);
+}
+
+/** Generation counts changes of what is wanted: all but metadata and status. */
+function countGeneration({ definition, subresource }: ResourceRequest, object: ApiObject, old: ApiObject): ApiObject {
+  const { generation } = object.metadata;
+  if (definition.countsGeneration !== true || subresource === 'status' || generation !== old.metadata.generation) return object;
+  const wanted = ({ metadata: _, status: __, ...rest }: ApiObject & { status?: unknown }): object => rest;
+  return equalJson(wanted(object), wanted(old)) ? object : { ...object, metadata: { ...object.metadata, generation: (generation ?? 0) + 1 } };
+}
+
+interface Replacement {
+  readonly object: ApiObject;
+  readonly old: ApiObject;
+  readonly current: CachedObject;
+}
+
+async function store(tools: WriteTools, request: ResourceRequest, { object, old, current }: Replacement): Promise<Written | 'stale'> {
+  const { definition, context } = request;
+  if (isReleased(definition, object)) {
+    if (context.dryRun) return { ...servedOnce(definition, object), created: false };
+    const removed = await removeObject(tools, definition, current);
+    return removed ? { ...shown(request, current), created: false } : 'stale';
+  }
+  const allocated = request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
+  const whole = allocated?.object ?? object;
+  let stored = false;
+  try {
+    if (context.dryRun) return { ...servedOnce(definition, whole), created: false };
+    const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, current.revision);
+    if ('conflict' in result) return 'stale';
+    stored = true;
+    return shown(request, result.served);
+  } finally {
+    await allocated?.settle(stored);
+  }
+}
+
+/** Deleted already, and nothing holds it any longer: the write that let go of it is its end. */
+function isReleased(definition: ResourceRequest['definition'], object: ApiObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0) return false;
+  return definition.rules.holdDeletion?.(object) === undefined;
+}
+
+function shown({ definition }: ResourceRequest, served: Served): Written {
+  if (definition.storedAs === undefined) return { object: served.object, json: served.json, created: false };
+  const object = definition.storedAs.fromStored(served.object);
+  return { object, json: wireJson(definition, object), created: false };
+}

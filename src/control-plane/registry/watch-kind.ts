@@ -1,0 +1,106 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { WatchOptions } from '../../api/client/api-client.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import type { CacheEvent } from './event-window.ts';
+import type { KindCache, ObjectCache } from './object-cache.ts';
+import { notOlderThan } from './read-list.ts';
+import type { ResourceRequest, Served, WatchSink } from './registry.ts';
+import { parseSelection } from './selection.ts';
+import type { Selection } from './selection.ts';
+import { parseRevision } from './versions.ts';
+
+/** How often a watch that asked for bookmarks gets one (upstream: about once a minute). */
+const bookmarkMs = 60_000;
+
+export interface WatchSource {
+  readonly cache: ObjectCache;
+  readonly clock: Clock;
+  /** How an object of the cache is shown: itself, or as a kind that is stored as another. */
+  readonly serve: (object: Served) => Served;
+}
+
+/**
+ * One watch. From nothing or `0` it begins with what is there, as ADDED; from a version with what happened after it; `sendInitialEvents` with what is
+ * there and a bookmark behind it. An object that comes to match the selection is ADDED, one that ceases to is DELETED, as it was before.
+ */
+export async function watchKind(source: WatchSource, request: ResourceRequest, options: WatchOptions, sink: WatchSink): Promise<{ close(): void }> {
+  const { cache } = source;
+  const kind = cache.kind(request.definition);
+  const selection = parseSelection(request.definition, options.labelSelector, options.fieldSelector);
+  const from = parseRevision(options.resourceVersion);
+  const fromState = options.sendInitialEvents === true || from === 0;
+  if (options.sendInitialEvents === true) await notOlderThan(cache, options.resourceVersion);
+  else await cache.waitFor(from);
+  // From here on nothing waits, so that no change can slip between state and events.
+  const watch = new Watch(source, kind, { prefix: request.namespace === '' ? '' : `${request.namespace}/`, selection, sink });
+  if (!fromState) watch.replay(from);
+  else if (options.sendInitialEvents !== false) watch.showState();
+  if (options.sendInitialEvents === true) sink.bookmark(String(cache.revision), true);
+  watch.begin(options.allowBookmarks === true);
+  return { close: () => watch.close() };
+}
+
+interface WatchScope {
+  readonly prefix: string;
+  readonly selection: Selection;
+  readonly sink: WatchSink;
+}
+
+class Watch {
+  readonly #source: WatchSource;
+  readonly #kind: KindCache;
+  readonly #scope: WatchScope;
+  #timer: Timer | undefined;
+  readonly #listener = (event: CacheEvent): void => this.#deliver(event);
+
+  constructor(source: WatchSource, kind: KindCache, scope: WatchScope) {
+    this.#source = source;
+    this.#kind = kind;
+    this.#scope = scope;
+  }
+
+  replay(after: number): void {
+    const missed = this.#kind.window.after(after);
+    // A version from before the window is still good when nothing of the kind has changed since.
+    if (missed === undefined && this.#kind.lastChange > after) throw new ApiStatusError('Expired', `too old resource version: ${after} (${this.#kind.window.oldest})`);
+    for (const event of missed ?? []) this.#deliver(event);
+  }
+
+  showState(): void {
+    const { prefix, sink } = this.#scope;
+    for (const [, object] of this.#kind.objects.range(prefix)) if (this.#selects(object.object)) sink.event('ADDED', this.#source.serve(object));
+  }
+
+  begin(bookmarks: boolean): void {
+    this.#kind.listeners.add(this.#listener);
+    if (bookmarks) this.#arm();
+  }
+
+  close(): void {
+    this.#kind.listeners.delete(this.#listener);
+    this.#timer?.cancel();
+  }
+
+  #arm(): void {
+    this.#timer = this.#source.clock.setTimer(bookmarkMs, () => {
+      this.#scope.sink.bookmark(String(this.#source.cache.revision), false);
+      this.#arm();
+    });
+  }
+
+  #selects(object: ApiObject): boolean {
+    const { selection } = this.#scope;
+    return selection.everything || selection.matches(object);
+  }
+
+  #deliver({ key, before, after, deleted }: CacheEvent): void {
+    const { prefix, sink } = this.#scope;
+    if (!key.startsWith(prefix)) return;
+    const { serve } = this.#source;
+    const was = before !== undefined && this.#selects(before.object);
+    const is = !deleted && this.#selects(after.object);
+    if (is) sink.event(was ? 'MODIFIED' : 'ADDED', serve(after));
+    else if (was) sink.event('DELETED', serve(deleted ? after : before.deletedAt(after.revision)));
+  }
+}
