@@ -77,24 +77,21 @@ export class History {
     const found = this.#statements.find.get(key) as KeyRow | undefined;
     const current = found === undefined || found.deleted === 1 ? 0 : found.revision;
     if (current !== expected || (value === undefined && current === 0)) return { outcome: 'conflict', current: current === 0 ? undefined : this.get(key) };
-    const revision = this.#append({ key, previous: found?.revision ?? 0, value, events });
-    if (write.expiresAtSeconds !== undefined) this.#statements.addExpiry.run(write.expiresAtSeconds, revision);
+    const revision = this.#append({ key, previous: found?.revision ?? 0, value, expires: write.expiresAtSeconds, events });
     return { outcome: 'done', revision };
   }
 
-  /** Deletes up to `limit` keys whose time has come. Tells whether that was all. */
-  expire(nowSeconds: number, limit: number, events: StorageEvent[]): boolean {
-    const due = this.#statements.dueExpiries.all(nowSeconds, limit) as unknown as { at: number; revision: number; key: string | null }[];
-    for (const { at, revision, key } of due) {
-      this.#statements.dropExpiry.run(at, revision);
-      if (key !== null) this.#append({ key, previous: revision, value: undefined, events });
+  /** Deletes the keys whose newest writes these are. */
+  expire(revisions: readonly number[], events: StorageEvent[]): void {
+    for (const revision of revisions) {
+      const row = this.#statements.newestKey.get(revision) as { key: string } | undefined;
+      if (row !== undefined) this.#append({ key: row.key, previous: revision, value: undefined, events });
     }
-    return due.length < limit;
   }
 
-  /** Seconds since 1970 of the next expiry, undefined when nothing expires. */
-  nextExpirySeconds(): number | undefined {
-    return (this.#statements.nextExpiry.get() as { at: number | null }).at ?? undefined;
+  /** All keys with an end, as they stand. */
+  *expiries(): Generator<{ readonly revision: number; readonly atSeconds: number }> {
+    for (const row of this.#statements.expiries.iterate()) yield row as unknown as { revision: number; atSeconds: number };
   }
 
   list(prefix: string, options: StorageListOptions): StoredList {
@@ -192,11 +189,11 @@ export class History {
     return (this.#statements.getMark.get('swept') as { value: number }).value;
   }
 
-  #append({ key, previous, value, events }: { key: string; previous: number; value: string | undefined; events: StorageEvent[] }): number {
+  #append({ key, previous, value, expires, events }: { key: string; previous: number; value: string | undefined; expires?: number | undefined; events: StorageEvent[] }): number {
     const revision = this.#revision + 1;
     const deleted = value === undefined ? 1 : 0;
     this.#statements.insert.run(revision, key, previous, deleted, value ?? '');
-    this.#statements.setKey.run(key, revision, deleted);
+    this.#statements.setKey.run(key, revision, deleted, expires ?? null);
     this.#revision = revision;
     events.push({ type: value === undefined ? 'delete' : 'put', key, value: value ?? '', revision });
     return revision;
@@ -227,7 +224,8 @@ function prepare(database: DatabaseSync) {
     find: sql('SELECT revision, deleted FROM keys WHERE key = ?'),
     newest: sql('SELECT h.key, h.value, h.revision FROM keys k JOIN history h ON h.revision = k.revision WHERE k.key = ? AND k.deleted = 0'),
     insert: sql('INSERT INTO history (revision, key, previous, deleted, value) VALUES (?, ?, ?, ?, ?)'),
-    setKey: sql('INSERT INTO keys (key, revision, deleted) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, deleted = excluded.deleted'),
+    setKey: sql(`INSERT INTO keys (key, revision, deleted, expires) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET revision = excluded.revision, deleted = excluded.deleted, expires = excluded.expires`),
     listNewest: sql(`SELECT k.key, h.value, h.revision FROM keys k CROSS JOIN history h ON h.revision = k.revision
       WHERE k.key >= ? AND k.key < ? AND k.deleted = 0 ORDER BY k.key LIMIT ?`),
     count: sql('SELECT count(*) AS count FROM keys WHERE key >= ? AND key < ? AND deleted = 0'),
@@ -238,11 +236,7 @@ function prepare(database: DatabaseSync) {
     since: sql('SELECT revision, key, deleted, value FROM history WHERE revision > ? ORDER BY revision LIMIT ?'),
     forget: sql('DELETE FROM history WHERE revision = ?'),
     forgetKey: sql('DELETE FROM keys WHERE key = ? AND revision = ?'),
-    addExpiry: sql('INSERT INTO expiry (at_seconds, revision) VALUES (?, ?)'),
-    dropExpiry: sql('DELETE FROM expiry WHERE at_seconds = ? AND revision = ?'),
-    // The key is null where the write was replaced since.
-    dueExpiries: sql(`SELECT e.at_seconds AS at, e.revision, k.key FROM expiry e LEFT JOIN history h ON h.revision = e.revision
-      LEFT JOIN keys k ON k.key = h.key AND k.revision = e.revision WHERE e.at_seconds <= ? ORDER BY e.at_seconds, e.revision LIMIT ?`),
-    nextExpiry: sql('SELECT min(at_seconds) AS at FROM expiry'),
+    newestKey: sql('SELECT k.key FROM history h JOIN keys k ON k.key = h.key AND k.revision = h.revision WHERE h.revision = ? AND h.deleted = 0'),
+    expiries: sql('SELECT revision, expires AS atSeconds FROM keys WHERE expires IS NOT NULL AND deleted = 0'),
   };
 }

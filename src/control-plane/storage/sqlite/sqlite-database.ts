@@ -16,14 +16,12 @@ const KEPT_LOG_BYTES = 8 * 1024 * 1024;
 /**
  * - `history`: one row per write not yet forgotten; `previous` is the revision it replaced (0: none), so the versions of a key are a chain. `value`
  *   stands last: what does not need it does not read it.
- * - `keys`: the newest write of each key, deletions too until they are forgotten.
- * - `expiry`: when to delete what; a row counts only while its revision is still the key's newest.
+ * - `keys`: the newest write of each key, deletions too until they are forgotten; `expires` in seconds since 1970, for keys with an end.
  * - `meta`: `compacted` and how far forgetting has come (`swept`).
  */
 const TABLES = `
   CREATE TABLE history (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, previous INTEGER NOT NULL, deleted INTEGER NOT NULL, value TEXT NOT NULL);
-  CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, deleted INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE expiry (at_seconds INTEGER NOT NULL, revision INTEGER NOT NULL, PRIMARY KEY (at_seconds, revision)) WITHOUT ROWID;
+  CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, deleted INTEGER NOT NULL, expires INTEGER) WITHOUT ROWID;
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO meta VALUES ('compacted', 1), ('swept', 1);
 `;

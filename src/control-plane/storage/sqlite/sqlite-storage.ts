@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PutOptions, Storage, StorageEvent, StorageListOptions, StorageWatch, StorageWatchEnd, StoredList, StoredValue, WriteResult } from '../storage.ts';
+import { ExpiryBuckets, expiryOf } from './expiry-buckets.ts';
 import { History } from './history.ts';
 import type { Write } from './history.ts';
 import { diskBytes, openDatabase, storageError } from './sqlite-database.ts';
@@ -14,8 +15,6 @@ import { SqliteWatches } from './sqlite-watches.ts';
 const UNHURRIED_WAIT_MS = 100;
 /** Writes of one commit; more than this wait for the next turn, so that the event loop comes to other things in between. */
 const BATCH_WRITES = 256;
-/** Keys that expire together share a commit: it begins at most this often. */
-const EXPIRY_PAUSE_MS = 1000;
 
 export interface SqliteStorageOptions {
   /** Path of the database; made when missing, with its folder. Beside it stands `<file>-wal`, which belongs to it. */
@@ -45,11 +44,10 @@ export class SqliteStorage implements Storage {
   readonly #history: History;
   readonly #watches: SqliteWatches;
   readonly #maintenance: SqliteMaintenance;
+  readonly #expiry: ExpiryBuckets;
   #pending: PendingWrite[] = [];
   /** A commit will begin by itself: in this turn's end, or when its timer fires. */
   #scheduled: { readonly kind: 'turn' } | { readonly kind: 'timer'; readonly timer: Timer } | undefined;
-  #expiry: { readonly atSeconds: number; readonly timer: Timer } | undefined;
-  #lastExpiryMs = -Infinity;
   #lastFailure: KubeletError | undefined;
   #closed = false;
 
@@ -58,12 +56,14 @@ export class SqliteStorage implements Storage {
     this.#file = options.file;
     this.#clock = options.clock;
     this.#database = openDatabase(options.file);
+    this.#expiry = new ExpiryBuckets({ clock: options.clock, expire: (revisions) => this.#expire(revisions) });
     try {
       this.#history = new History(this.#database);
       this.#watches = new SqliteWatches(this.#history, options.log);
       this.#maintenance = new SqliteMaintenance(this.#database, this.#history, options);
-      this.#armExpiry();
+      for (const { atSeconds, revision } of this.#history.expiries()) this.#expiry.add(atSeconds, revision);
     } catch (error) {
+      this.#expiry.close();
       this.#database.close();
       throw storageError('open', options.file, error);
     }
@@ -85,8 +85,7 @@ export class SqliteStorage implements Storage {
 
   put(key: string, value: string, options: PutOptions): Promise<WriteResult> {
     const { expected, ttlSeconds, unhurried = false } = options;
-    // Rounded up: never before its time.
-    const expiresAtSeconds = ttlSeconds === undefined ? undefined : Math.ceil(this.#clock.nowMs() / 1000 + ttlSeconds);
+    const expiresAtSeconds = ttlSeconds === undefined ? undefined : expiryOf(this.#clock.nowMs() / 1000, ttlSeconds);
     return this.#enqueue({ key, expected, value, expiresAtSeconds }, unhurried);
   }
 
@@ -126,7 +125,7 @@ export class SqliteStorage implements Storage {
     if (this.#scheduled?.kind === 'timer') this.#scheduled.timer.cancel();
     while (this.#pending.length > 0) this.#commit();
     this.#closed = true;
-    this.#expiry?.timer.cancel();
+    this.#expiry.close();
     this.#watches.close();
     this.#maintenance.close();
     this.#database.close();
@@ -174,37 +173,21 @@ export class SqliteStorage implements Storage {
     batch.forEach(({ resolve, write }, index) => {
       const result = results[index];
       if (result === undefined) return;
-      if (result.outcome === 'done' && write.expiresAtSeconds !== undefined) this.#expireAt(write.expiresAtSeconds);
+      if (result.outcome === 'done' && write.expiresAtSeconds !== undefined) this.#expiry.add(write.expiresAtSeconds, result.revision);
       resolve(result);
     });
   }
 
-  #armExpiry(): void {
-    const next = this.#history.nextExpirySeconds();
-    if (next !== undefined) this.#expireAt(next);
-  }
-
-  #expireAt(atSeconds: number): void {
-    if (this.#expiry !== undefined && this.#expiry.atSeconds <= atSeconds) return;
-    this.#expiry?.timer.cancel();
-    const pauseLeftMs = this.#lastExpiryMs + EXPIRY_PAUSE_MS - this.#clock.monotonicMs();
-    const delayMs = Math.max(atSeconds * 1000 - this.#clock.nowMs(), pauseLeftMs, 0);
-    this.#expiry = { atSeconds, timer: this.#clock.setTimer(delayMs, () => this.#expire()) };
-  }
-
-  #expire(): void {
-    this.#expiry = undefined;
-    this.#lastExpiryMs = this.#clock.monotonicMs();
-    if (this.#closed) return;
+  #expire(revisions: readonly number[]): boolean {
     const events: StorageEvent[] = [];
     try {
-      this.#history.transaction(() => this.#history.expire(Math.floor(this.#clock.nowMs() / 1000), BATCH_WRITES, events));
+      this.#history.transaction(() => this.#history.expire(revisions, events));
     } catch (error) {
-      // What is due stays due: the timer that is armed below tries again.
       this.#lastFailure = storageError('write', this.#file, error);
+      return false;
     }
     if (events.length > 0) this.#watches.committed(events);
-    this.#armExpiry();
+    return true;
   }
 
   #guard<T>(op: string, work: () => T): T {
