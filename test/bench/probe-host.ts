@@ -8,7 +8,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { netDial } from '../../src/kubelet/adapters/net/net-dial.ts';
 import { readNodeLoad } from '../../src/kubelet/adapters/linux-node-load.ts';
-import { createPinoLog } from '../../src/kubelet/adapters/pino-log.ts';
+import { createPinoLog } from '../../src/base/pino-log.ts';
 import { ProbeManager } from '../../src/kubelet/features/probes/probe-manager.ts';
 import { containerId, podUid, sandboxId } from '../../src/kubelet/model/ids.ts';
 import { pause } from '../../src/up/processes.ts';
@@ -54,7 +54,7 @@ async function runAgent(order: HostOrder): Promise<{ counts: () => Counts; lates
   const manager = new ProbeManager({
     clock: systemClock,
     random: systemRandom,
-    log: createPinoLog({ format: 'text', verbosity: 0, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid }),
+    log: createPinoLog({ format: 'text', verbosity: 0, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'probes' }),
     recorder: { event: () => undefined },
     runtime: { execSync: () => Promise.reject(new Error('no exec probes here')) },
     dial: netDial,

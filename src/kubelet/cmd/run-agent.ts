@@ -6,7 +6,7 @@ import { createManifestServer, readManifestToken } from '../features/pod-config/
 import { listenTcp, listenUnix, type Listening } from '../adapters/net/http-listen.ts';
 import { takeInstanceLock } from '../adapters/process/instance-lock.ts';
 import { systemdNotify, watchdogPeriodMs } from '../adapters/process/systemd-notify.ts';
-import { createPinoLog } from '../adapters/pino-log.ts';
+import { createPinoLog } from '../../base/pino-log.ts';
 import { inBackground } from '../../base/background.ts';
 import { KubeletError, errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -34,7 +34,7 @@ export interface RunningAgent {
 
 export function agentLog(config: KubeletConfig): Logger {
   const write = (line: string): void => void process.stderr.write(line);
-  return createPinoLog({ format: config.logging.format, verbosity: config.logging.verbosity, write, nowMs: () => Date.now(), pid: process.pid });
+  return createPinoLog({ format: config.logging.format, verbosity: config.logging.verbosity, write, nowMs: () => Date.now(), pid: process.pid, program: 'kubelet' });
 }
 
 /** Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another agent's, the host is unfit. */

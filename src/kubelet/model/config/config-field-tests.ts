@@ -50,7 +50,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   containerLogMaxWorkers: [feature('container-logs/log-rotation')],
   allowedUnsafeSysctls: [real('security')],
   volumePluginDir: [configuration],
-  'logging.format logging.verbosity': ['src/kubelet/adapters/pino-log.test.ts', configuration],
+  'logging.format logging.verbosity': ['src/base/pino-log.test.ts', configuration],
   'crashLoopBackOff.maxContainerRestartPeriod': [configuration],
   seccompDefault: [feature('pod-runtime/config/security-config'), real('security')],
   registerWithTaints: [feature('admission/admission-chain'), real('admission')],

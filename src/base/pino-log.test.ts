@@ -5,7 +5,7 @@ import { createPinoLog } from './pino-log.ts';
 function log(format: 'text' | 'json', verbosity = 2) {
   const lines: string[] = [];
   const at = new Date(2026, 10, 21, 15, 4, 5, 7).getTime();
-  return { lines, log: createPinoLog({ format, verbosity, write: (line) => lines.push(line), nowMs: () => at, pid: 42 }) };
+  return { lines, log: createPinoLog({ format, verbosity, write: (line) => lines.push(line), nowMs: () => at, pid: 42, program: 'kubelet' }) };
 }
 
 it('writes klog text lines with quoted values', () => {

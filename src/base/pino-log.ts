@@ -1,5 +1,5 @@
 import { pino, type Logger as PinoLogger } from 'pino';
-import type { LogFields, Logger } from '../../base/log.ts';
+import type { LogFields, Logger } from './log.ts';
 
 export interface LogOptions {
   /** `text` is klog's line format, which log shippers for kubelets parse; `json` is one object per line. */
@@ -9,13 +9,15 @@ export interface LogOptions {
   write: (line: string) => void;
   nowMs: () => number;
   pid: number;
+  /** Stands where klog has the source file. */
+  program: string;
 }
 
 /** Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's. */
 const DEBUG_BASE = 20;
 
 export function createPinoLog(options: LogOptions): Logger {
-  const destination = { write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options.pid)) };
+  const destination = { write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options)) };
   const root = pino(
     {
       level: 'info',
@@ -44,7 +46,7 @@ function wrap(target: PinoLogger, verbosity: number): Logger {
 const LETTERS: Readonly<Record<string, string>> = { error: 'E', warn: 'W', info: 'I' };
 
 /** `I1121 15:04:05.000000   1234 kubelet] "message" key="value"`, as klog's structured text format. */
-function klogLine(json: string, pid: number): string {
+function klogLine(json: string, { pid, program }: LogOptions): string {
   const { level, ts, msg, ...fields } = JSON.parse(json) as LogFields & { level: string; ts: number; msg: string };
   const at = new Date(ts);
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -52,5 +54,5 @@ function klogLine(json: string, pid: number): string {
   const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}000`;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
   const text = pairs.map(([key, value]) => ` ${key}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`).join('');
-  return `${LETTERS[level] ?? 'I'}${day} ${time} ${String(pid).padStart(7)} kubelet] ${JSON.stringify(msg)}${text}\n`;
+  return `${LETTERS[level] ?? 'I'}${day} ${time} ${String(pid).padStart(7)} ${program}] ${JSON.stringify(msg)}${text}\n`;
 }
