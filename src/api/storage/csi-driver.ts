@@ -26,6 +26,7 @@ export const CSIDriverSpecSchema = object('CSIDriverSpec', {
   seLinuxMount: boolean,
   nodeAllocatableUpdatePeriodSeconds: int64,
   serviceAccountTokenInSecrets: boolean,
+  preventPodSchedulingIfMissing: boolean,
 });
 export type CSIDriverSpec = Infer<typeof CSIDriverSpecSchema>;
 

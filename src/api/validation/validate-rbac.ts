@@ -91,6 +91,7 @@ export function validateClusterRoleBindingUpdate(binding: ClusterRoleBinding, ol
 
 function sameRole({ roleRef }: { readonly roleRef: RoleRef }, old: { readonly roleRef: RoleRef }): readonly FieldError[] {
   const errors = new FieldErrors();
-  if (!semanticEqual(roleRef, old.roleRef)) errors.invalid('roleRef', roleRef, 'cannot change roleRef');
+  // Upstream prints its internal type here, whose field names start with a capital.
+  if (!semanticEqual(roleRef, old.roleRef)) errors.invalid('roleRef', { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name }, 'cannot change roleRef');
   return errors.list;
 }

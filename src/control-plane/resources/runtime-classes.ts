@@ -1,0 +1,32 @@
+import { runtimeClasses } from '../../api/client/resource-types.ts';
+import { defaultRuntimeClass } from '../../api/defaults/default-runtime-class.ts';
+import type { RuntimeClass } from '../../api/node/runtime-class.ts';
+import { RuntimeClassSchema } from '../../api/node/runtime-class.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import { validateImmutable } from '../../api/validation/immutable.ts';
+import { checkDnsSubdomain } from '../../api/validation/names.ts';
+import { objectWarnings } from '../../api/validation/object-warnings.ts';
+import { validateRuntimeClass } from '../../api/validation/validate-runtime-class.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { defineResource } from './define-resource.ts';
+
+const definition: ResourceDefinition<RuntimeClass> = {
+  type: runtimeClasses,
+  singular: 'runtimeclass',
+  schema: RuntimeClassSchema,
+  storagePath: 'runtimeclasses',
+  rules: {
+    applyDefaults: defaultRuntimeClass,
+    validate: validateRuntimeClass,
+    validateName: checkDnsSubdomain,
+    validateUpdate: (runtimeClass, old) => {
+      const errors = new FieldErrors();
+      validateImmutable(errors, 'handler', runtimeClass.handler, old.handler);
+      return errors.list;
+    },
+    warnings: (object) => objectWarnings({ kind: 'RuntimeClass', object }).map(({ field, message }) => `${field}: ${message}`),
+  },
+  columns: [{ name: 'Handler', type: 'string', description: "The runtime's name for it.", cell: ({ handler }) => handler }],
+};
+
+export const runtimeClassResources: readonly ResourceDefinition[] = [defineResource(definition)];
