@@ -1,0 +1,184 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { goQuote } from '../../api/go-quote.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
+import { compareFields } from './compare-fields.ts';
+import { difference, intersection, leaf, pathsOf, recursiveDifference, union } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { equalJson, isJsonObject } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { forgiveLastApplied, refreshLastApplied } from './last-applied.ts';
+import { compareTexts, formatTime, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
+import type { ManagerEntry } from './managed-entries.ts';
+import { filtered, neverOwned, ofVersion, resetSet, trackUpdate, withManagedFields, withoutFields } from './managed-fields.ts';
+import { formatPath } from './path-element.ts';
+import { mergeConfig, removeFields, withNamedFields } from './typed-merge.ts';
+import { appliedFields } from './typed-fields.ts';
+import { formatConfigErrors, validateConfig } from './validate-config.ts';
+
+export interface ApplyOptions {
+  readonly schema: ObjectSchema;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  /** Absent when applying creates the object. */
+  readonly live: ApiObject | undefined;
+  /** As the client sent it, not decoded. */
+  readonly config: unknown;
+  readonly manager: string;
+  /** Takes over what others own. */
+  readonly force: boolean;
+  readonly subresource: string;
+  readonly nowMs: number;
+  /** As for `trackWrite`. */
+  readonly resetFields: readonly string[];
+}
+
+interface Conflict {
+  readonly entry: ManagerEntry;
+  readonly path: readonly string[];
+}
+type Outcome = { readonly object: JsonObject; readonly entries: readonly ManagerEntry[]; readonly changed: boolean } | { readonly conflicts: readonly Conflict[] };
+
+/**
+ * Server-side apply: the configuration is merged into the live object by its schema, what this manager applied before and does not apply now goes unless somebody
+ * else owns it too, and the manager owns what it applied, alone or beside others who set the same. The object is yet to be decoded and defaulted, with its
+ * managed fields as they are. Throws `ApiStatusError`: Conflict with a cause for each field of another manager, BadRequest, or one without a reason for
+ * what does not fit the schema (upstream: FieldManager.Apply).
+ */
+export function applyPatch(options: ApplyOptions): { readonly object: ApiObject } {
+  const config = checkedConfig(options);
+  const { live } = options;
+  const stored = live?.metadata.managedFields;
+  const base = live === undefined ? undefined : withManagedFields(live, undefined);
+  const entries = entriesBefore(options, base);
+  const outcome = applyOrConflict(options, { base, config, entries, force: options.force });
+  const done = 'conflicts' in outcome ? afterConflicts(options, { base, config, entries, conflicts: outcome.conflicts }) : outcome;
+  // What was merged is an object with metadata: both sides were checked to be of one schema.
+  const object = done.object as unknown as ApiObject;
+  const shown = options.manager === 'kubectl' ? refreshLastApplied(object, config) : object;
+  return { object: withManagedFields({ ...shown, metadata: shown.metadata ?? {} } as ApiObject, writeEntries(done.entries, stored)) };
+}
+
+function checkedConfig(options: ApplyOptions): JsonObject {
+  const { config, schema, kind } = options;
+  if (!isJsonObject(config)) throw badRequest('error decoding YAML: error unmarshaling JSON: the configuration to apply is not an object');
+  const given = formatKind({ apiVersion: textOr(config['apiVersion']), kind: textOr(config['kind']) });
+  const expected = formatKind({ apiVersion: versionOf(options), kind: kind.kind });
+  if (given !== expected) throw badRequest(`invalid object type: ${given}`);
+  const metadata = isJsonObject(config['metadata']) ? config['metadata'] : {};
+  if (Array.isArray(metadata['managedFields'])) throw badRequest('metadata.managedFields must be nil');
+  const errors = validateConfig(schema, config);
+  if (errors.length === 0) return config;
+  const place = `${textOr(metadata['namespace'])}/${textOr(metadata['name'])}; ${given}`;
+  throw new ApiStatusError('Unknown', `failed to create typed patch object (${place}): ${formatConfigErrors(errors)}`);
+}
+
+const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
+const versionOf = ({ kind }: ApplyOptions): string => (kind.group === '' ? kind.version : `${kind.group}/${kind.version}`);
+
+/** `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` in the core group, or `/, Kind=` when nothing is said. */
+function formatKind({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
+  return `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+}
+
+/** Whoever owns what. An object nobody was tracked for belongs to `before-first-apply` until now. */
+function entriesBefore(options: ApplyOptions, base: ApiObject | undefined): readonly ManagerEntry[] {
+  const apiVersion = versionOf(options);
+  const read = readEntries(options.live?.metadata.managedFields);
+  const entries = typeof read === 'string' ? [] : ofVersion(read, apiVersion);
+  if (entries.length > 0 || base === undefined) return entries;
+  return trackUpdate([], { ...options, apiVersion, old: undefined, new: base }, 'before-first-apply');
+}
+
+interface Attempt {
+  readonly base: ApiObject | undefined;
+  readonly config: JsonObject;
+  readonly entries: readonly ManagerEntry[];
+  readonly force: boolean;
+}
+
+function applyOrConflict(options: ApplyOptions, { base, config, entries, force }: Attempt): Outcome {
+  const { schema } = options;
+  const live = (base ?? {}) as unknown as JsonObject;
+  const filter = resetSet(options.resetFields);
+  const fields = recursiveDifference(appliedFields(schema, config), filter);
+  const mine: ManagerEntry = { manager: options.manager === '' ? 'unknown' : options.manager, operation: 'Apply', apiVersion: versionOf(options), subresource: options.subresource, time: undefined, fields: fields ?? leaf };
+  const previous = entries.find((entry) => isSameManager(entry, mine));
+  const others = entries.filter((entry) => entry !== previous);
+  const owned = others.reduce((all, entry) => union(all, entry.fields), fields);
+  const object = prune(schema, mergeConfig(schema, live, config), { last: previous?.fields, owned });
+  const comparison = filtered(compareFields(schema, live, object, 'changed'), filter);
+  if (!force) {
+    const conflicts = conflictsOf(others, comparison.changed);
+    if (conflicts.length > 0) return { conflicts };
+  }
+  const rest = withoutFields(others, comparison);
+  const kept = difference(fields, neverOwned);
+  const changed = base === undefined || !equalJson(live, object);
+  const time = changed ? formatTime(options.nowMs) : previous?.time;
+  const result = kept === undefined ? rest : [...rest, sameAsBefore(previous, { ...mine, fields: kept, time })];
+  // The compiler knows merged values as unknown; merging two objects gives one.
+  return { object: (changed ? object : live) as JsonObject, entries: result, changed };
+}
+
+/** The entry as it was, when it says the same: so nothing need be written. */
+function sameAsBefore(previous: ManagerEntry | undefined, entry: ManagerEntry): ManagerEntry {
+  return previous !== undefined && previous.time === entry.time && equalJson(previous.fields, entry.fields) ? previous : entry;
+}
+
+function conflictsOf(others: readonly ManagerEntry[], changed: FieldSet | undefined): readonly Conflict[] {
+  return others.flatMap((entry) => pathsOf(intersection(entry.fields, changed)).map((path) => ({ entry, path })));
+}
+
+/** Takes out what the manager applied last time, and nobody owns now. */
+function prune(schema: ObjectSchema, merged: unknown, { last, owned }: { readonly last: FieldSet | undefined; readonly owned: FieldSet | undefined }): unknown {
+  const named = (set: FieldSet | undefined): FieldSet | undefined => withNamedFields(schema, set);
+  const lastNamed = named(last);
+  const ownedNamed = named(owned);
+  if (lastNamed === undefined || difference(lastNamed, ownedNamed) === undefined) return merged;
+  const without = (set: FieldSet | undefined): unknown => (set === undefined ? merged : removeFields(schema, merged, set));
+  const all = named(appliedFields(schema, merged));
+  const bare = named(appliedFields(schema, without(lastNamed)));
+  // What others own comes back, and with it what contains it ...
+  const left = named(appliedFields(schema, without(difference(difference(all, bare), ownedNamed))));
+  // ... and so does what was never this manager's: it only stood in what it owned.
+  return without(intersection(difference(all, left), lastNamed));
+}
+
+interface Refused {
+  readonly base: ApiObject | undefined;
+  readonly config: JsonObject;
+  readonly entries: readonly ManagerEntry[];
+  readonly conflicts: readonly Conflict[];
+}
+
+/** kubectl may take over what it set by client-side apply: the annotation says what that was. */
+function afterConflicts(options: ApplyOptions, { base, config, entries, conflicts }: Refused): Exclude<Outcome, { conflicts: unknown }> {
+  const forgiven = options.manager === 'kubectl' && base !== undefined ? forgiveLastApplied(options.schema, base, versionOf(options)) : undefined;
+  const left = forgiven === undefined ? conflicts : conflicts.filter(({ path }) => !forgiven(path));
+  if (left.length > 0) throw conflictError(left);
+  const forced = applyOrConflict(options, { base, config, entries, force: true });
+  if ('conflicts' in forced) throw conflictError(forced.conflicts);
+  return forced;
+}
+
+function conflictError(conflicts: readonly Conflict[]): ApiStatusError {
+  const sorted = [...conflicts].sort((left, right) => compareTexts(left.entry.manager, right.entry.manager) || compareTexts(left.entry.operation, right.entry.operation));
+  const causes = sorted.map(({ entry, path }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${formatManager(entry)}`, field: formatPath(path) }));
+  return new ApiStatusError('Conflict', conflictMessage(sorted), { causes });
+}
+
+function conflictMessage(conflicts: readonly Conflict[]): string {
+  const [first] = conflicts;
+  if (conflicts.length === 1 && first !== undefined) return `Apply failed with 1 conflict: conflict with ${formatManager(first.entry)}: ${formatPath(first.path)}`;
+  const lines: string[] = [];
+  for (const [index, { entry, path }] of conflicts.entries()) {
+    if (entry !== conflicts[index - 1]?.entry) lines.push(`conflicts with ${formatManager(entry)}:`);
+    lines.push(`- ${formatPath(path)}`);
+  }
+  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
+}
+
+function formatManager({ manager, subresource, operation, apiVersion }: ManagerEntry): string {
+  const named = subresource === '' ? goQuote(manager) : `${goQuote(manager)} with subresource ${goQuote(subresource)}`;
+  return operation === 'Update' ? `${named} using ${apiVersion}` : named;
+}

@@ -1,0 +1,235 @@
+import { setOwn } from '../../api/schema/decode.ts';
+import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
+import { equalJson, isDeeperThan, isJsonObject, jsonTypeName } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { checkDepth, maxDepth } from './patch-limits.ts';
+
+const maxOperations = 10_000;
+/** What all copies of a patch may add together, in bytes of JSON (apiserver: JSONPatchMaxCopyBytes). */
+const maxCopyBytes = 3 * 1024 * 1024;
+/** Elements that inserting and removing in lists may move; a patch of permitted size could otherwise keep the server busy for minutes. */
+const maxMovedElements = 100_000_000;
+
+interface Operation {
+  readonly op: string;
+  readonly path: string | undefined;
+  readonly from: string | undefined;
+  readonly value: unknown;
+}
+
+/**
+ * The document with a JSON patch applied (RFC 6902), or all of it refused. Neither is changed. As the API server: negative indexes count from the end, and
+ * `replace` of a field that is not there sets it. Throws BadRequest for what is no patch, RequestEntityTooLarge, and Invalid when an operation does not apply;
+ * why goes into the cause, since the API server does not say either.
+ */
+export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
+  const operations = readOperations(patch);
+  if (operations.length > maxOperations) {
+    throw new ApiStatusError('RequestEntityTooLarge', `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`);
+  }
+  const patcher = new Patcher(document);
+  try {
+    for (const operation of operations) patcher.run(operation);
+    checkShallow(patcher.document);
+  } catch (error) {
+    if (!(error instanceof PatchFailure)) throw error;
+    throw new ApiStatusError('Invalid', 'the server rejected our request due to an error in our request', {}, { cause: error });
+  }
+  return patcher.document;
+}
+
+/** Fields of operations that do not exist, in the words of strict decoding: `json patch unknown field "[0].vaule"`. */
+export function unknownOperationFields(patch: unknown): readonly string[] {
+  if (!Array.isArray(patch)) return [];
+  return patch.flatMap((operation: unknown, index) =>
+    isJsonObject(operation)
+      ? Object.keys(operation)
+          .filter((key) => !['op', 'path', 'from', 'value'].includes(key))
+          .map((key) => `json patch unknown field ${JSON.stringify(`[${index}].${key}`)}`)
+      : [],
+  );
+}
+
+function readOperations(patch: unknown): readonly Operation[] {
+  if (patch === null) return [];
+  if (!Array.isArray(patch)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type []handlers.jsonPatchOp`);
+  checkDepth(patch);
+  return patch.map(readOperation);
+}
+
+function readOperation(input: unknown): Operation {
+  if (!isJsonObject(input)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(input)} into Go value of type handlers.jsonPatchOp`);
+  const text = (key: 'op' | 'path' | 'from'): string | undefined => {
+    const value = Object.hasOwn(input, key) ? (input[key] ?? undefined) : undefined;
+    if (value === undefined || typeof value === 'string') return value;
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field jsonPatchOp.${key} of type string`);
+  };
+  return { op: text('op') ?? 'unknown', path: text('path'), from: text('from'), value: Object.hasOwn(input, 'value') ? (input['value'] ?? null) : null };
+}
+
+/** An operation that does not apply, and why. */
+class PatchFailure extends Error {
+  override readonly name = 'PatchFailure';
+}
+
+type Container = Record<string, unknown> | unknown[];
+interface Place {
+  readonly parent: Container;
+  readonly key: string;
+}
+
+/** A document under change. Containers are copied before their first change and changed in place from then on, so that many operations cost no more than their sum. */
+class Patcher {
+  document: unknown;
+  readonly #own = new WeakSet<object>();
+  #copiedBytes = 0;
+  #movedElements = 0;
+
+  constructor(document: unknown) {
+    this.document = document;
+  }
+
+  run(operation: Operation): void {
+    const { op, value } = operation;
+    switch (op) {
+      case 'add':
+        return this.#add(pathOf(operation), value, 'add');
+      case 'remove':
+        return void this.#remove(pathOf(operation), 'remove');
+      case 'replace':
+        return this.#replace(pathOf(operation), value);
+      case 'move': {
+        const moved = this.#remove(fromOf(operation), 'move');
+        return this.#add(pathOf(operation), moved, 'move');
+      }
+      case 'copy':
+        return this.#add(pathOf(operation), this.#copyOf(this.#get(fromOf(operation), 'copy')), 'copy');
+      case 'test':
+        return this.#test(pathOf(operation), value);
+      default:
+        throw new PatchFailure(`Unexpected kind: ${op}`);
+    }
+  }
+
+  #add(path: string, value: unknown, op: string): void {
+    const { parent, key } = this.#find(path, op);
+    if (!Array.isArray(parent)) return setOwn(parent, key, value);
+    const index = key === '-' ? parent.length : indexOf(key, parent.length + 1, parent.length);
+    this.#count(parent.length - index);
+    parent.splice(index, 0, value);
+  }
+
+  #remove(path: string, op: string): unknown {
+    const { parent, key } = this.#find(path, op);
+    if (Array.isArray(parent)) {
+      const index = indexOf(key, parent.length, parent.length - 1);
+      this.#count(parent.length - index);
+      return parent.splice(index, 1)[0];
+    }
+    if (!Object.hasOwn(parent, key)) throw new PatchFailure(`${op}: Unable to remove nonexistent key: ${key}`);
+    const removed = parent[key];
+    delete parent[key];
+    return removed;
+  }
+
+  #replace(path: string, value: unknown): void {
+    if (path === '') {
+      if (typeof value !== 'object' || value === null) throw new PatchFailure('replace operation value must be object or array');
+      this.document = value;
+      return;
+    }
+    const { parent, key } = this.#find(path, 'replace');
+    if (Array.isArray(parent)) parent[indexOf(key, parent.length, parent.length - 1)] = value;
+    else setOwn(parent, key, value);
+  }
+
+  #test(path: string, value: unknown): void {
+    const found = path === '' ? this.document : this.#get(path, 'test');
+    if (!equalJson(found ?? null, value)) throw new PatchFailure(`testing value ${path} failed`);
+  }
+
+  /** What stands at a path; undefined for a field that is not there. */
+  #get(path: string, op: string): unknown {
+    const { parent, key } = this.#find(path, op, 'read');
+    if (Array.isArray(parent)) return parent[indexOf(key, parent.length, parent.length - 1)];
+    return Object.hasOwn(parent, key) ? parent[key] : undefined;
+  }
+
+  /** Copies are real ones: each may be changed by itself afterwards. */
+  #copyOf(value: unknown): unknown {
+    if (value === undefined) return null;
+    checkShallow(value);
+    this.#copiedBytes += JSON.stringify(value, (_key, entry: unknown) => (typeof entry === 'bigint' ? Number(entry) : entry)).length;
+    if (this.#copiedBytes <= maxCopyBytes) return deepCopy(value);
+    throw new PatchFailure(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopyBytes}`);
+  }
+
+  #count(elements: number): void {
+    this.#movedElements += elements;
+    if (this.#movedElements > maxMovedElements) throw new PatchFailure('the patch moves too many elements');
+  }
+
+  /** The container a path ends in, ours to change unless only to be read. */
+  #find(path: string, op: string, purpose: 'change' | 'read' = 'change'): Place {
+    const [first, ...keys] = path.split('/').map(unescapeKey);
+    const key = keys.pop();
+    const missing = (): PatchFailure => new PatchFailure(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
+    if (key === undefined || first === undefined) throw missing();
+    let at = purpose === 'change' ? (this.document = this.#ours(this.document)) : this.document;
+    for (const step of keys) {
+      if (!isContainer(at)) throw missing();
+      const index = Array.isArray(at) ? String(indexOf(step, at.length, at.length - 1)) : step;
+      if (!Object.hasOwn(at, index)) throw missing();
+      const container = at as Record<string, unknown>;
+      let next = container[index];
+      if (purpose === 'change' && isContainer(next) && !this.#own.has(next)) {
+        next = this.#ours(next);
+        setOwn(container, index, next);
+      }
+      at = next;
+    }
+    if (!isContainer(at)) throw missing();
+    return { parent: at, key };
+  }
+
+  #ours(value: unknown): unknown {
+    if (!isContainer(value) || this.#own.has(value)) return value;
+    const copy: Container = Array.isArray(value) ? [...value] : { ...value };
+    this.#own.add(copy);
+    return copy;
+  }
+}
+
+function pathOf({ op, path }: Operation): string {
+  if (path === undefined) throw new PatchFailure(`${op} operation failed to decode path: missing value`);
+  return path;
+}
+
+function fromOf({ op, from }: Operation): string {
+  if (from === undefined) throw new PatchFailure(`${op} operation failed to decode from: missing value`);
+  return from;
+}
+
+const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
+const unescapeKey = (key: string): string => (key.includes('~') ? key.replaceAll(/~[01]/g, (escape) => (escape === '~1' ? '/' : '~')) : key);
+
+function indexOf(key: string, size: number, last: number): number {
+  if (!/^[-+]?\d{1,9}$/.test(key)) throw new PatchFailure(`value was not a proper array index: '${key}'`);
+  const number = Number(key);
+  const index = number < 0 ? number + size : number;
+  if (index < 0 || index > last) throw new PatchFailure(`Unable to access invalid index: ${number}`);
+  return index;
+}
+
+/** Operations can nest what is shallow by itself without end. */
+function checkShallow(value: unknown): void {
+  if (isDeeperThan(value, maxDepth)) throw new PatchFailure(`nested deeper than ${maxDepth} levels`);
+}
+
+function deepCopy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deepCopy);
+  if (!isJsonObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) setOwn(copy, key, deepCopy(value[key]));
+  return copy;
+}

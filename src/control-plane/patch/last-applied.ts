@@ -1,0 +1,72 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { compareFields } from './compare-fields.ts';
+import { difference, hasPath } from './field-set.ts';
+import { isJsonObject } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { PathElementError } from './path-element.ts';
+import { appliedFields } from './typed-fields.ts';
+import { validateConfig } from './validate-config.ts';
+
+/** All annotations of an object together, keys and values (apimachinery validation: TotalAnnotationSizeLimitB). */
+const annotationsLimitBytes = 256 * 1024;
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * Which fields kubectl set by client-side apply and nobody changed since, by the annotation it left; undefined when there is none to go by
+ * (upstream: lastAppliedManager).
+ */
+export function forgiveLastApplied(schema: ObjectSchema, live: ApiObject, apiVersion: string): ((path: readonly string[]) => boolean) | undefined {
+  const text = live.metadata.annotations?.[annotation];
+  const config = text === undefined || text === '' ? undefined : parseObject(text);
+  if (config?.['apiVersion'] !== apiVersion || validateConfig(schema, config).length > 0) return undefined;
+  try {
+    const { changed, removed } = compareFields(schema, config, live, 'changed');
+    const fields = difference(difference(appliedFields(schema, config), changed), removed);
+    return (path) => hasPath(fields, path);
+  } catch (error) {
+    if (error instanceof PathElementError) return undefined;
+    throw error;
+  }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps the annotation of client-side apply in step when kubectl applies server-side, so that it may go back (upstream: lastAppliedUpdater). */
+export function refreshLastApplied(object: ApiObject, config: JsonObject): ApiObject {
+  const { metadata } = object;
+  const before = metadata?.annotations?.[annotation];
+  if (before === undefined || before === '') return object;
+  const text = `${sortedJson(withoutAnnotation(config))}\n`;
+  const refreshed = { ...metadata.annotations, [annotation]: text };
+  let bytes = 0;
+  for (const [key, value] of Object.entries(refreshed)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  const { [annotation]: _, ...others } = refreshed;
+  return { ...object, metadata: { ...metadata, annotations: bytes > annotationsLimitBytes ? others : refreshed } };
+}
+
+function withoutAnnotation(config: JsonObject): JsonObject {
+  const metadata = config['metadata'];
+  const given = isJsonObject(metadata) ? metadata['annotations'] : undefined;
+  if (!isJsonObject(metadata) || !isJsonObject(given)) return config;
+  const { [annotation]: _, ...others } = given;
+  return { ...config, metadata: { ...metadata, annotations: others } };
+}
+
+/** JSON as Go writes maps: keys in order, and what HTML could mistake escaped. */
+function sortedJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  if (!isJsonObject(value)) return escapeForHtml(JSON.stringify(value ?? null));
+  const fields = Object.keys(value).sort();
+  return `{${fields.map((key) => `${escapeForHtml(JSON.stringify(key))}:${sortedJson(value[key])}`).join(',')}}`;
+}
+
+const escapeForHtml = (text: string): string => text.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

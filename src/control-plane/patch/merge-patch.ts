@@ -1,0 +1,41 @@
+import { setOwn } from '../../api/schema/decode.ts';
+import { badRequest } from '../../api/status/api-status-error.ts';
+import { equalJson, isJsonObject, jsonTypeName } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { checkDepth } from './patch-limits.ts';
+
+/** The document with a JSON merge patch applied (RFC 7386). Neither is changed; what the patch leaves alone is shared. Throws BadRequest for a patch that is no object. */
+export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
+  if (patch === null) throw badRequest('Invalid JSON Patch');
+  if (!isJsonObject(patch)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+  checkDepth(patch);
+  return mergeObject(document, patch);
+}
+
+function mergeObject(target: JsonObject, patch: JsonObject): JsonObject {
+  let out: Record<string, unknown> | undefined;
+  for (const key of Object.keys(patch)) {
+    const wanted = patch[key];
+    const before = Object.hasOwn(target, key) ? target[key] : undefined;
+    const after = wanted === null ? undefined : isJsonObject(wanted) ? mergeObject(isJsonObject(before) ? before : {}, wanted) : wanted;
+    if (after === before && (after !== undefined || !Object.hasOwn(target, key))) continue;
+    out ??= { ...target };
+    if (after === undefined) delete out[key];
+    else setOwn(out, key, after);
+  }
+  return out ?? target;
+}
+
+/** The merge patch that leads from one document to the other, which must not hold null as a value. */
+export function diffMergePatch(before: JsonObject, after: JsonObject): JsonObject {
+  const patch: Record<string, unknown> = {};
+  for (const key of Object.keys(after)) {
+    const [then, now] = [Object.hasOwn(before, key) ? before[key] : undefined, after[key]];
+    if (isJsonObject(then) && isJsonObject(now)) {
+      const below = diffMergePatch(then, now);
+      if (Object.keys(below).length > 0) setOwn(patch, key, below);
+    } else if (!equalJson(then, now)) setOwn(patch, key, now);
+  }
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) setOwn(patch, key, null);
+  return patch;
+}

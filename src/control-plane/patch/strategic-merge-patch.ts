@@ -1,0 +1,194 @@
+import { setOwn } from '../../api/schema/decode.ts';
+import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
+import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
+import { formatGoValue, isJsonArray, isJsonObject, jsonTypeName } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { checkDepth } from './patch-limits.ts';
+import { deleteScalars, mergeLists, orderList } from './strategic-lists.ts';
+
+const directive = '$patch';
+const retainKeys = '$retainKeys';
+const deleteFromList = '$deleteFromPrimitiveList';
+const elementOrder = '$setElementOrder';
+
+/**
+ * The document with a strategic merge patch applied: as a merge patch, but lists are merged where the schema says so, by key or as sets of scalars, and the patch
+ * may give directives: `$patch: replace | delete | merge`, `$retainKeys`, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`. Nothing given is changed.
+ * Throws `ApiStatusError`: BadRequest or Invalid for malformed directives, and without a reason for what upstream gives none (an element without its merge key).
+ */
+export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObject, patch: unknown): JsonObject {
+  if (patch === null) return document;
+  if (!isJsonObject(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+  checkDepth(patch);
+  return mergeStruct(schema, document, patch);
+}
+
+/** What has no field of a schema to it: maps of scalars, and values of any form. */
+const untyped: Schema = { kind: 'opaque' };
+
+function mergeStruct(schema: Schema, original: JsonObject, given: JsonObject): JsonObject {
+  if (Object.hasOwn(given, directive)) return byDirective(given);
+  const out: Record<string, unknown> = { ...original };
+  const patch: Record<string, unknown> = { ...given };
+  applyRetainKeys(out, patch);
+  applyElementOrders(schema, out, patch);
+  for (const key of Object.keys(patch)) {
+    const value = patch[key];
+    if (key.startsWith(deleteFromList)) applyDeletions(schema, out, { key: targetOf(key, deleteFromList), value });
+    else if (value === null) delete out[key];
+    else mergeField(schema, out, { key, value });
+  }
+  return out;
+}
+
+/** `$patch: replace` makes the patch the value; `$patch: delete` leaves nothing. */
+function byDirective(patch: JsonObject): JsonObject {
+  const { [directive]: wanted, ...rest } = patch;
+  if (wanted === 'replace') return rest;
+  if (wanted === 'delete') return {};
+  throw unknownDirective(wanted, patch);
+}
+
+interface Entry {
+  readonly key: string;
+  readonly value: unknown;
+}
+
+function mergeField(schema: Schema, out: Record<string, unknown>, { key, value }: Entry): void {
+  const before = Object.hasOwn(out, key) ? out[key] : undefined;
+  let merged: unknown;
+  if (isJsonObject(before) && isJsonObject(value)) merged = mergeStruct(structAt(schema, key), before, value);
+  else if (isJsonArray(before) && isJsonArray(value)) merged = mergeListField(schema, before, { key, value });
+  else merged = withoutDirectives(value);
+  if (merged === undefined) delete out[key];
+  else setOwn(out, key, merged);
+}
+
+function mergeListField(schema: Schema, before: readonly unknown[], { key, value }: { readonly key: string; readonly value: readonly unknown[] }): readonly unknown[] {
+  const list = listAt(schema, key);
+  const rule = listRule(list);
+  return rule === 'replace' ? value : mergeLists(before, value, { mergeKey: rule.mergeKey, mergeItem: (ours, theirs) => mergeStruct(list?.items ?? untyped, ours, theirs) });
+}
+
+/** Keys that the patch says stay; all others go. What the patch itself sets must be among them. */
+function applyRetainKeys(out: Record<string, unknown>, patch: Record<string, unknown>): void {
+  if (!Object.hasOwn(patch, retainKeys)) return;
+  const kept = patch[retainKeys];
+  delete patch[retainKeys];
+  if (!isJsonArray(kept)) throw badRequest('invalid patch format of retainKeys');
+  const names = new Set(kept);
+  for (const key of Object.keys(patch)) {
+    const sets = patch[key] !== null && !key.startsWith(deleteFromList) && !key.startsWith(elementOrder);
+    if (sets && !names.has(key)) throw badRequest('invalid patch format of retainKeys');
+  }
+  for (const key of Object.keys(out)) if (!names.has(key)) delete out[key];
+}
+
+function applyDeletions(schema: Schema, out: Record<string, unknown>, { key, value }: Entry): void {
+  const before = Object.hasOwn(out, key) ? out[key] : undefined;
+  if (value === null) delete out[key];
+  if (!isJsonArray(before) || !isJsonArray(value)) return;
+  listAt(schema, key);
+  setOwn(out, key, deleteScalars(before, value));
+}
+
+/** Lists with an order are merged first, and then put into it. */
+function applyElementOrders(schema: Schema, out: Record<string, unknown>, patch: Record<string, unknown>): void {
+  for (const directiveKey of Object.keys(patch)) {
+    if (!directiveKey.startsWith(elementOrder)) continue;
+    const order = patch[directiveKey];
+    delete patch[directiveKey];
+    if (!isJsonArray(order)) throw new ApiStatusError('Unknown', `expected a []interface {}, but received a ${goTypeName(order)}`);
+    const key = targetOf(directiveKey, elementOrder);
+    const before = listOrUndefined(out, key);
+    const change = listOrUndefined(patch, key);
+    delete patch[key];
+    const list = listAt(schema, key);
+    const rule = listRule(list);
+    const ordered = orderList(before, change === undefined ? undefined : withoutDirectivesInList(change, before), {
+      order,
+      mergeKey: rule === 'replace' ? undefined : rule.mergeKey,
+      merge: before === undefined || change === undefined ? undefined : () => mergeListField(schema, before, { key, value: change }),
+    });
+    if (ordered !== undefined) setOwn(out, key, ordered);
+  }
+}
+
+const withoutDirectivesInList = (change: readonly unknown[], before: readonly unknown[] | undefined): readonly unknown[] =>
+  before === undefined ? (withoutDirectives(change) as readonly unknown[]) : change;
+
+function listOrUndefined(object: JsonObject, key: string): readonly unknown[] | undefined {
+  const value = Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined;
+  if (value === undefined || isJsonArray(value)) return value;
+  throw new ApiStatusError('Unknown', `expected a []interface {}, but received a ${goTypeName(value)}`);
+}
+
+function targetOf(key: string, prefix: string): string {
+  if (key.startsWith(`${prefix}/`)) return key.slice(prefix.length + 1);
+  throw badRequest(prefix === deleteFromList ? 'invalid patch format of primitive list' : 'invalid patch format of setElementOrder list');
+}
+
+/**
+ * A value that comes new: without what is only said to the merge. Undefined for an element or field that is to be deleted, which there is none of.
+ * In maps null means nothing as well; in lists it stays.
+ */
+function withoutDirectives(value: unknown): unknown {
+  if (isJsonArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isJsonObject(value)) return value;
+  if (Object.hasOwn(value, directive)) return undefined;
+  const out: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    if (value[key] === null || key === retainKeys || key.startsWith(deleteFromList) || key.startsWith(elementOrder)) continue;
+    const child = withoutDirectives(value[key]);
+    if (child !== undefined) setOwn(out, key, child);
+  }
+  return out;
+}
+
+type ListRule = 'replace' | { readonly mergeKey: string | undefined };
+
+/** How a list is merged: upstream's patchStrategy and patchMergeKey. */
+function listRule(list: ArraySchema | undefined): ListRule {
+  if (list === undefined || list.patch === 'replace') return 'replace';
+  if (list.patch === 'merge') return { mergeKey: undefined };
+  if (list.patch !== undefined) return { mergeKey: list.patch.key };
+  const [mergeKey] = list.mergeKeys ?? [];
+  return mergeKey === undefined ? 'replace' : { mergeKey };
+}
+
+function structAt(schema: Schema, key: string): Schema {
+  const field = fieldAt(schema, key);
+  return field === undefined || field.kind === 'object' || field.kind === 'map' ? (field ?? untyped) : untyped;
+}
+
+function listAt(schema: Schema, key: string): ArraySchema | undefined {
+  const field = fieldAt(schema, key);
+  return field?.kind === 'array' ? field : undefined;
+}
+
+function fieldAt(schema: Schema, key: string): Schema | undefined {
+  if (schema.kind === 'opaque') return undefined;
+  if (schema.kind !== 'object') throw new ApiStatusError('Unknown', `merging an object in json but data type is not struct, instead is: ${schema.kind === 'array' ? 'slice' : schema.kind}`);
+  const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
+  if (field === undefined) throw new ApiStatusError('Unknown', `unable to find api field in struct ${schema.name} for the json field ${JSON.stringify(key)}`);
+  return field.schema;
+}
+
+function unknownDirective(wanted: unknown, patch: JsonObject): ApiStatusError {
+  return new ApiStatusError('Unknown', `unknown patch type: ${formatGoValue(wanted)} in map: ${formatGoValue(patch)}`);
+}
+
+function goTypeName(value: unknown): string {
+  switch (jsonTypeName(value)) {
+    case 'object':
+      return 'map[string]interface {}';
+    case 'array':
+      return '[]interface {}';
+    case 'number':
+      return Number.isInteger(value) ? 'int64' : 'float64';
+    case 'null':
+      return '%!s(<nil>)';
+    default:
+      return jsonTypeName(value);
+  }
+}

@@ -1,0 +1,137 @@
+import { setOwn } from '../../api/schema/decode.ts';
+import type { ArraySchema, Schema } from '../../api/schema/schema.ts';
+import { FieldSetBuilder, hasChildren, isMember, leaf, makeNode } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { isJsonArray, isJsonObject } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { objectPlan, valuesOf } from './object-plan.ts';
+import { fieldElement, isAssociative, itemElement } from './path-element.ts';
+import { isAtomic } from './typed-fields.ts';
+
+/**
+ * The live value with the applied configuration laid over it: its scalars and atomic parts replace, the rest is merged by the schema; nothing goes.
+ * Elements of lists stand in the order of the configuration, the others keep their place between those. Both values are valid by the schema. Throws `PathElementError`.
+ */
+export function mergeConfig(schema: Schema, live: unknown, config: unknown): unknown {
+  if (live === undefined || live === config) return config;
+  if (config === undefined) return live;
+  if (isJsonObject(live) && isJsonObject(config)) {
+    const atomic = isAtomic(schema, config) || (schema.kind !== 'object' && schema.kind !== 'map' && schema.kind !== 'opaque');
+    return atomic ? config : mergeObjects(schema, live, config);
+  }
+  if (isJsonArray(live) && isJsonArray(config) && schema.kind === 'array' && isAssociative(schema)) return config.length === 0 ? live : mergeItems(schema, live, config);
+  // A list or map that is merged loses nothing by null.
+  const merged = schema.kind === 'array' ? isAssociative(schema) : schema.kind === 'object' || schema.kind === 'map' ? schema.atomic !== true : false;
+  return config === null && merged && !isEmptyContainer(live) ? live : config;
+}
+
+const isEmptyContainer = (value: unknown): boolean => (isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0);
+
+function mergeObjects(schema: Schema, live: JsonObject, config: JsonObject): JsonObject {
+  const plan = schema.kind === 'object' ? objectPlan(schema) : undefined;
+  let out: Record<string, unknown> | undefined;
+  for (const key of Object.keys(config)) {
+    const field = plan?.get(key);
+    if (plan !== undefined && field === undefined) continue;
+    const before = Object.hasOwn(live, key) ? live[key] : undefined;
+    const merged = mergeConfig(field?.schema ?? valuesOf(schema), before, config[key]);
+    if (merged === before) continue;
+    out ??= { ...live };
+    setOwn(out, key, merged);
+  }
+  return out ?? live;
+}
+
+function mergeItems(schema: ArraySchema, live: readonly unknown[], config: readonly unknown[]): readonly unknown[] {
+  const liveElements = live.map((item) => itemElement(schema, item));
+  const known = new Map<string, unknown>();
+  // What is there twice is not merged with: the configuration's element takes the place of all of them.
+  for (const [index, element] of liveElements.entries()) known.set(element, known.has(element) ? undefined : live[index]);
+  const elements = config.map((item) => itemElement(schema, item));
+  const merged = config.map((item, index) => mergeConfig(schema.items, known.get(elements[index] ?? ''), item));
+  return interleave(liveElements, elements).map(({ from, index }) => (from === 'config' ? merged[index] : live[index]));
+}
+
+/**
+ * The order of a merged list. Applied elements come in the order they are applied; others as soon as the live list has them, and before the next element
+ * that both have.
+ */
+function interleave(live: readonly string[], config: readonly string[]): readonly { readonly from: 'live' | 'config'; readonly index: number }[] {
+  const inLive = new Set(live);
+  const inConfig = new Set(config);
+  const shared = config.filter((element) => inLive.has(element));
+  const order: { from: 'live' | 'config'; index: number }[] = [];
+  let [l, c, s] = [0, 0, 0];
+  const takeApplied = (): void => {
+    order.push({ from: 'config', index: c });
+    if (config[c] === shared[s]) s++;
+    c++;
+  };
+  while (l < live.length || c < config.length) {
+    const ours = live[l];
+    if (ours === undefined) takeApplied();
+    else if (!inConfig.has(ours)) order.push({ from: 'live', index: l++ });
+    else if (c === config.length) l++;
+    else if (ours === config[c]) {
+      takeApplied();
+      l++;
+    } else if (s < shared.length && ours !== shared[s]) l++;
+    else {
+      // Either all that both have was taken already, or the next of it stands here in the live list but not yet in the configuration.
+      if (s === shared.length) l++;
+      takeApplied();
+    }
+  }
+  return order;
+}
+
+/** The value without the members of the set; what is left empty by that stays, empty. */
+export function removeFields(schema: Schema, value: unknown, set: FieldSet): unknown {
+  if (isAtomic(schema, value)) return value;
+  if (isJsonArray(value)) return schema.kind === 'array' ? removeItems(schema, value, set) : value;
+  if (!isJsonObject(value)) return value;
+  const plan = schema.kind === 'object' ? objectPlan(schema) : undefined;
+  let out: Record<string, unknown> | undefined;
+  for (const key of Object.keys(value)) {
+    const element = fieldElement(key);
+    const node = Object.hasOwn(set, element) ? set[element] : undefined;
+    if (node === undefined) continue;
+    out ??= { ...value };
+    if (isMember(node)) delete out[key];
+    else setOwn(out, key, removeFields(plan?.get(key)?.schema ?? valuesOf(schema), value[key], node));
+  }
+  return out ?? value;
+}
+
+function removeItems(schema: ArraySchema, items: readonly unknown[], set: FieldSet): readonly unknown[] {
+  const out: unknown[] = [];
+  for (const item of items) {
+    const element = itemElement(schema, item);
+    const node = Object.hasOwn(set, element) ? set[element] : undefined;
+    if (node === undefined) out.push(item);
+    else if (!isMember(node)) out.push(removeFields(schema.items, item, node));
+  }
+  return out;
+}
+
+/** The set with the named fields of types added that something below them is in, as removing needs it: `spec` where there is `spec.replicas`, but no list element and no entry of a map. */
+export function withNamedFields(schema: Schema | undefined, set: FieldSet | undefined): FieldSet | undefined {
+  if (set === undefined) return undefined;
+  const plan = schema?.kind === 'object' ? objectPlan(schema) : undefined;
+  const out = new FieldSetBuilder();
+  for (const element of Object.keys(set)) {
+    const node = set[element] ?? leaf;
+    if (element === '.') {
+      out.add(element, leaf);
+      continue;
+    }
+    const field = element.startsWith('f:') ? plan?.get(element.slice(2)) : undefined;
+    const below = hasChildren(node) ? withNamedFields(field?.schema ?? (schema === undefined ? undefined : itemsOf(schema)), node) : undefined;
+    out.add(element, makeNode(isMember(node) || field !== undefined, below));
+  }
+  return out.build();
+}
+
+function itemsOf(schema: Schema): Schema | undefined {
+  return schema.kind === 'array' ? schema.items : schema.kind === 'map' ? schema.values : undefined;
+}

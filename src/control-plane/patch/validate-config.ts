@@ -1,0 +1,113 @@
+import { goQuote } from '../../api/go-quote.ts';
+import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
+import { formatGoValue, isJsonArray, isJsonObject } from './json-value.ts';
+import type { JsonObject } from './json-value.ts';
+import { objectPlan, valuesOf } from './object-plan.ts';
+import { formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
+
+/**
+ * What is wrong with a configuration that is to be applied, as `.spec.replicas: expected numeric (int or float), got string`. It is judged by the types of the API
+ * before anything is merged, strictly whatever field validation the request asks for; values are judged afterwards (upstream: structured-merge-diff typed).
+ */
+export function validateConfig(schema: Schema, value: unknown): readonly string[] {
+  const errors: string[] = [];
+  visit(schema, value, { path: '', errors });
+  return errors;
+}
+
+interface Place {
+  readonly path: string;
+  readonly errors: string[];
+}
+
+function visit(schema: Schema, value: unknown, at: Place): void {
+  if (value === null || value === undefined) return;
+  switch (schema.kind) {
+    case 'object':
+    case 'map':
+      if (!isJsonObject(value)) fail(at, `expected map, got ${describe(value)}`);
+      else if (schema.kind === 'object') visitStruct(schema, value, at);
+      else visitEntries(schema, value, at);
+      return;
+    case 'array':
+      if (!isJsonArray(value)) fail(at, `expected list, got ${describe(value)}`);
+      else if (isAssociative(schema)) visitItems(schema, value, at);
+      else for (const [index, item] of value.entries()) visit(schema.items, item, inside(at, `[${index}]`));
+      return;
+    case 'opaque':
+      return;
+    default:
+      visitScalar(schema, value, at);
+  }
+}
+
+function visitScalar(schema: Schema, value: unknown, at: Place): void {
+  if (schema.kind === 'number') {
+    if (typeof value !== 'number' && typeof value !== 'bigint') fail(at, `expected numeric (int or float), got ${goType(value)}`);
+  } else if (schema.kind === 'boolean') {
+    if (typeof value !== 'boolean') fail(at, `expected boolean, got ${describe(value)}`);
+  } else if (schema.kind === 'string' && (schema.format === undefined || schema.format === 'bytes')) {
+    if (typeof value !== 'string') fail(at, `expected string, got &value.valueUnstructured{Value:${formatGoSyntax(value)}}`);
+  } else if (typeof value === 'object') fail(at, `expected any scalar, got ${describe(value)}`);
+}
+
+function visitStruct(schema: ObjectSchema, value: JsonObject, at: Place): void {
+  const plan = objectPlan(schema);
+  for (const key of Object.keys(value)) {
+    const field = plan.get(key);
+    if (field !== undefined) visit(field.schema, value[key], inside(at, `.${key}`));
+    else if (!Object.hasOwn(schema.fields, key)) {
+      fail(inside(at, `.${key}`), 'field not declared in schema');
+      return;
+    }
+  }
+}
+
+function visitEntries(schema: Schema, value: JsonObject, at: Place): void {
+  for (const key of Object.keys(value)) visit(valuesOf(schema), value[key], inside(at, `.${key}`));
+}
+
+function visitItems(schema: ArraySchema, items: readonly unknown[], at: Place): void {
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    let element: string;
+    try {
+      element = itemElement(schema, item);
+    } catch (error) {
+      if (!(error instanceof PathElementError)) throw error;
+      fail(at, `element ${index}: ${error.message}`);
+      return;
+    }
+    const shown = formatElement(element);
+    if (seen.has(element)) fail(at, `duplicate entries for key ${shown}`);
+    seen.add(element);
+    visit(schema.items, item, inside(at, shown));
+  }
+}
+
+const inside = ({ path, errors }: Place, step: string): Place => ({ path: `${path}${step}`, errors });
+
+function fail({ path, errors }: Place, message: string): void {
+  errors.push(path === '' ? message : `${path}: ${message}`);
+}
+
+/** One problem stands alone; more of them one below the other. */
+export function formatConfigErrors(errors: readonly string[]): string {
+  return errors.length === 1 ? (errors[0] ?? '') : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
+}
+
+const describe = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : formatGoValue(value));
+
+/** A value as Go's `%#v` prints it. */
+function formatGoSyntax(value: unknown): string {
+  if (typeof value === 'string') return goQuote(value);
+  if (value === null) return 'interface {}(nil)';
+  if (Array.isArray(value)) return `[]interface {}{${value.map(formatGoSyntax).join(', ')}}`;
+  if (!isJsonObject(value)) return String(value);
+  return `map[string]interface {}{${Object.keys(value).sort().map((key) => `${goQuote(key)}:${formatGoSyntax(value[key])}`).join(', ')}}`;
+}
+
+function goType(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  return typeof value === 'boolean' ? 'bool' : typeof value === 'object' ? 'map[string]interface {}' : typeof value;
+}
