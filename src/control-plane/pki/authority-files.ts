@@ -1,0 +1,90 @@
+import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { KubeletError } from '../../base/errors.ts';
+import { noNames } from './certificate-template.ts';
+import { privateKeyPem, tryPrivateKey } from './pem.ts';
+import { readIfThere, writePublicFile, writeSecretFile } from './pki-files.ts';
+
+const AUTHORITY_YEARS = 10;
+const YEAR_MS = 365 * 86_400_000;
+/** For clocks of others that are behind. */
+const BACKDATE_MS = 5 * 60_000;
+
+export interface Authority {
+  readonly certificatePem: string;
+  readonly certificate: X509Certificate;
+  /** `undefined`: kept elsewhere, so nothing can be signed here. */
+  readonly key: KeyObject | undefined;
+}
+
+/**
+ * The cluster's authority from `ca.crt` and `ca.key`; made only when neither is there. What is there is never replaced: all that the cluster has issued
+ * depends on it. Rejects with `Invalid`, naming the file and what to do.
+ */
+export async function ensureAuthority(folder: string, nowMs: number): Promise<Authority> {
+  const [certificateFile, keyFile] = [path.join(folder, 'ca.crt'), path.join(folder, 'ca.key')];
+  const [certificatePem, keyPem] = await Promise.all([readIfThere(certificateFile), readIfThere(keyFile)]);
+  if (certificatePem === undefined) {
+    if (keyPem === undefined) return createAuthority(certificateFile, keyFile, nowMs);
+    const key = readKey(keyFile, keyPem);
+    // The key is written first; a start that died right after it is gone on with, as long as nothing else was made from it.
+    if (await isAlone(folder, 'ca.key')) return writeAuthority(certificateFile, key, nowMs);
+    throw broken(certificateFile, 'is missing, but its key and other files of the cluster are there', 'restore it from a backup; a new one would make all issued certificates worthless');
+  }
+  const certificate = readCertificate(certificateFile, certificatePem);
+  if (!certificate.ca) throw broken(certificateFile, 'is no certificate of an authority', 'put the certificate of the cluster’s authority there');
+  if (nowMs >= certificate.validToDate.getTime()) throw broken(certificateFile, `expired at ${certificate.validToDate.toISOString()}`, 'replace the authority, or set the clock right');
+  if (keyPem === undefined) return { certificatePem, certificate, key: undefined };
+  const key = readKey(keyFile, keyPem);
+  if (!certificate.checkPrivateKey(key)) throw broken(keyFile, `does not belong to ${certificateFile}`, 'restore whichever of the two was replaced');
+  return { certificatePem, certificate, key };
+}
+
+async function createAuthority(certificateFile: string, keyFile: string, nowMs: number): Promise<Authority> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await writeSecretFile(keyFile, privateKeyPem(privateKey));
+  return writeAuthority(certificateFile, privateKey, nowMs);
+}
+
+async function writeAuthority(certificateFile: string, key: KeyObject, nowMs: number): Promise<Authority> {
+  const { writeCertificate } = await import('./x509-writer.ts');
+  const certificatePem = writeCertificate(
+    {
+      subject: { commonName: 'kubernetes' },
+      publicKey: createPublicKey(key),
+      notBeforeMs: nowMs - BACKDATE_MS,
+      notAfterMs: nowMs + AUTHORITY_YEARS * YEAR_MS,
+      isAuthority: true,
+      keyUsages: ['digitalSignature', 'keyEncipherment', 'certSign'],
+      extendedKeyUsages: [],
+      altNames: { ...noNames, dnsNames: ['kubernetes'] },
+    },
+    { selfSignedBy: key },
+  );
+  await writePublicFile(certificateFile, certificatePem);
+  return { certificatePem, certificate: new X509Certificate(certificatePem), key };
+}
+
+async function isAlone(folder: string, name: string): Promise<boolean> {
+  return (await readdir(folder)).every((each) => each === name || each.endsWith('.tmp'));
+}
+
+export function broken(file: string, what: string, whatToDo: string): KubeletError {
+  return new KubeletError('Invalid', `${file} ${what}; ${whatToDo}`, { op: 'load certificates' });
+}
+
+export function readCertificate(file: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    throw broken(file, `is no certificate that can be read (${error instanceof Error ? error.message : String(error)})`, 'restore it from a backup, or move it away if it may be made anew');
+  }
+}
+
+export function readKey(file: string, pem: string): KeyObject {
+  const key = tryPrivateKey(pem);
+  if (key === undefined) throw broken(file, 'is no private key that can be read', 'restore it from a backup');
+  return key;
+}

@@ -1,0 +1,105 @@
+import { createPublicKey, generateKeyPair } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Logger } from '../../base/log.ts';
+import { broken, ensureAuthority, readKey } from './authority-files.ts';
+import type { Authority } from './authority-files.ts';
+import { ensureIssuedFiles, ensureKubeconfig } from './issued-files.ts';
+import type { Issued, IssuedSpec } from './issued-files.ts';
+import { privateKeyPem, publicKeyPem } from './pem.ts';
+import { readIfThere, writePublicFile, writeSecretFile } from './pki-files.ts';
+
+export interface ClusterPkiOptions {
+  /** Gets `admin.conf` and the other kubeconfigs; `pki` below it the certificates: kubeadm's layout. */
+  readonly folder: string;
+  readonly nowMs: number;
+  readonly log: Logger;
+  /** Where clients on this machine reach the API server. */
+  readonly serverUrl: string;
+  /** Names and addresses the API server is reached by, beside those that all have. */
+  readonly hostname: string;
+  readonly addresses: readonly string[];
+  readonly extraNames?: readonly string[];
+  /** The first address of each service range: what `kubernetes.default` resolves to. */
+  readonly serviceAddresses: readonly string[];
+  /** `cluster.local` unless said otherwise. */
+  readonly clusterDomain?: string;
+}
+
+export interface ClusterPki {
+  readonly authority: Authority;
+  readonly authorityKeyPem: string | undefined;
+  /** What the API server shows to its clients. */
+  readonly serving: Issued;
+  /** What it shows to kubelets. */
+  readonly kubeletClient: Issued;
+  readonly serviceAccountKey: KeyObject;
+}
+
+/**
+ * Everything the cluster proves itself with, in kubeadm's layout; makes what is missing and renews what expires soon, so it may be called again at any
+ * time. Never touches an authority that is there. Rejects with `Invalid` naming the file that is wrong and what to do.
+ */
+export async function ensureClusterPki(options: ClusterPkiOptions): Promise<ClusterPki> {
+  const { folder, nowMs, log, serverUrl } = options;
+  const pki = path.join(folder, 'pki');
+  const authority = await ensureAuthority(pki, nowMs);
+  const context = { authority, nowMs, log };
+  const [serving, kubeletClient, serviceAccountKey] = await Promise.all([
+    ensureIssuedFiles(pki, 'apiserver', servingSpec(options), context),
+    ensureIssuedFiles(pki, 'apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', organizations: [administrators], purpose: 'client', dnsNames: [], ipAddresses: [] }, context),
+    ensureServiceAccountKey(pki),
+  ]);
+  for (const [file, commonName, organizations] of kubeconfigs) await ensureKubeconfig(path.join(folder, file), { commonName, organizations, server: serverUrl }, context);
+  const authorityKeyPem = authority.key === undefined ? undefined : privateKeyPem(authority.key);
+  return { authority, authorityKeyPem, serving, kubeletClient, serviceAccountKey };
+}
+
+/** kubeadm's group of administrators: bound to cluster-admin, so that, unlike system:masters, it can be taken away. */
+const administrators = 'kubeadm:cluster-admins';
+
+const kubeconfigs: readonly (readonly [string, string, readonly string[]])[] = [
+  ['admin.conf', 'kubernetes-admin', [administrators]],
+  ['super-admin.conf', 'kubernetes-super-admin', ['system:masters']],
+  ['controller-manager.conf', 'system:kube-controller-manager', []],
+  ['scheduler.conf', 'system:kube-scheduler', []],
+];
+
+function servingSpec({ hostname, addresses, extraNames = [], serviceAddresses, clusterDomain = 'cluster.local' }: ClusterPkiOptions): IssuedSpec {
+  const isAddress = (name: string): boolean => name.includes(':') || /^[0-9.]+$/.test(name);
+  const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', `kubernetes.default.svc.${clusterDomain}`, 'localhost', hostname, ...extraNames];
+  return {
+    commonName: 'kube-apiserver',
+    organizations: [],
+    purpose: 'server',
+    dnsNames: [...new Set(names.filter((name) => !isAddress(name)))],
+    ipAddresses: [...new Set([...serviceAddresses, ...addresses, '127.0.0.1', '::1', ...[hostname, ...extraNames].filter(isAddress)])],
+  };
+}
+
+/** `sa.key` and `sa.pub`. RSA, which all who check tokens by the published keys know. */
+async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
+  const [privateFile, publicFile] = [path.join(folder, 'sa.key'), path.join(folder, 'sa.pub')];
+  const [privatePem, publicPem] = await Promise.all([readIfThere(privateFile), readIfThere(publicFile)]);
+  if (privatePem === undefined) {
+    if (publicPem !== undefined) throw broken(privateFile, `is missing, but ${publicFile} is there`, 'restore it, or move the other away: then all tokens of service accounts become invalid');
+    const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+    await writeSecretFile(privateFile, privateKeyPem(privateKey));
+    await writePublicFile(publicFile, publicKeyPem(createPublicKey(privateKey)));
+    return privateKey;
+  }
+  const key = readKey(privateFile, privatePem);
+  const expected = publicKeyPem(createPublicKey(key));
+  if (publicPem === undefined) await writePublicFile(publicFile, expected);
+  else if (!isSamePublicKey(publicPem, key)) throw broken(publicFile, `does not belong to ${privateFile}`, 'restore whichever of the two was replaced; the public one alone may be removed and is then written anew');
+  return key;
+}
+
+function isSamePublicKey(pem: string, key: KeyObject): boolean {
+  try {
+    return createPublicKey(pem).equals(createPublicKey(key));
+  } catch {
+    return false;
+  }
+}

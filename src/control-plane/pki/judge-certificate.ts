@@ -1,0 +1,49 @@
+import type { KeyObject, X509Certificate } from 'node:crypto';
+import type { AltNames } from './certificate-template.ts';
+
+/** What is to become of a certificate that is there. `broken` needs a person: nothing is overwritten that somebody may have put there on purpose. */
+export type Judgement = { readonly kind: 'keep' } | { readonly kind: 'renew'; readonly why: string } | { readonly kind: 'broken'; readonly why: string };
+
+/** Renewed when less than this part of its life is left: two and a half months of a year. */
+const RENEW_AT_SHARE = 0.2;
+
+export interface CertificateFacts {
+  readonly certificate: X509Certificate;
+  readonly key: KeyObject;
+  readonly authority: X509Certificate;
+  /** Names it must be good for. */
+  readonly names: Pick<AltNames, 'dnsNames' | 'ipAddresses'>;
+  readonly nowMs: number;
+}
+
+export function judgeCertificate({ certificate, key, authority, names, nowMs }: CertificateFacts): Judgement {
+  if (!certificate.checkPrivateKey(key)) return { kind: 'broken', why: 'the certificate and the key do not belong together' };
+  if (!isIssuedBy(certificate, authority)) return { kind: 'broken', why: 'the certificate was not issued by the authority in ca.crt' };
+  const { validFromDate, validToDate } = certificate;
+  const [fromMs, toMs] = [validFromDate.getTime(), validToDate.getTime()];
+  if (nowMs >= toMs) return { kind: 'renew', why: 'it has expired' };
+  if (toMs - nowMs < (toMs - fromMs) * RENEW_AT_SHARE) return { kind: 'renew', why: 'it expires soon' };
+  const missing = missingNames(certificate, names);
+  return missing.length > 0 ? { kind: 'renew', why: `it is not good for ${missing.join(', ')}` } : { kind: 'keep' };
+}
+
+/** By name and by signature. */
+export function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+}
+
+/** The names that stand in the certificate by themselves: a name that only a wildcard covers is missing. */
+function missingNames({ subjectAltName = '' }: X509Certificate, { dnsNames, ipAddresses }: CertificateFacts['names']): string[] {
+  const there = new Set(subjectAltName.split(', '));
+  return [...dnsNames.filter((name) => !there.has(`DNS:${name}`)), ...ipAddresses.filter((address) => !there.has(`IP Address:${canonicalAddress(address)}`))];
+}
+
+/** IPv6 addresses as Node writes those of certificates: in capitals, all eight groups. */
+function canonicalAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+  const [left, right] = [groups(head), groups(tail ?? '')];
+  const middle = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0');
+  return [...left, ...middle, ...right].map((group) => Number.parseInt(group, 16).toString(16).toUpperCase()).join(':');
+}

@@ -1,0 +1,57 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { KubeletError } from '../../base/errors.ts';
+import { isSignerName, refuseRequest, requestValidity, usagesOf } from './request-policy.ts';
+import type { SignerName } from './request-policy.ts';
+
+const YEAR_MS = 365 * 86_400_000;
+
+export interface SigningRequest {
+  readonly signerName: string;
+  /** PEM. */
+  readonly request: string;
+  readonly usages: readonly string[];
+  readonly expirationSeconds?: number;
+}
+
+export type SigningOutcome =
+  /** PEM. */
+  | { readonly kind: 'signed'; readonly certificate: string }
+  /** For the condition Failed, with reason SignerValidationFailure. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Somebody else's signer. */
+  | { readonly kind: 'ignored' };
+
+export interface RequestSignerOptions {
+  /** Asked for each request, so that an authority that was exchanged is used at once. PEM both. */
+  readonly authority: () => { readonly certificate: string; readonly key: string };
+  readonly nowMs: () => number;
+  /** The longest any certificate lives; a year unless said otherwise (--cluster-signing-duration). */
+  readonly longestMs?: number;
+}
+
+/** Judges and signs approved CertificateSigningRequests. Rejects when it cannot now (the authority is broken), which is worth trying again. */
+export function createRequestSigner(options: RequestSignerOptions): (request: SigningRequest) => Promise<SigningOutcome> {
+  return async (asked) => {
+    const { signerName } = asked;
+    if (!isSignerName(signerName)) return { kind: 'ignored' };
+    return signRequest(options, asked, signerName);
+  };
+}
+
+async function signRequest(options: RequestSignerOptions, asked: SigningRequest, signerName: SignerName): Promise<SigningOutcome> {
+  const { readCertificateRequest } = await import('./request-reader.ts');
+  const { writeCertificate } = await import('./x509-writer.ts');
+  const request = readCertificateRequest(asked.request);
+  const refusal = refuseRequest(signerName, request, asked.usages);
+  if (refusal !== undefined) return { kind: 'refused', message: refusal };
+  if (!request.isSignedByItself) throw new KubeletError('Invalid', 'unable to verify certificate request signature');
+  const { keyUsages, extendedKeyUsages, unknown } = usagesOf(asked.usages);
+  if (unknown !== undefined) throw new KubeletError('Invalid', `unrecognized usage values: [${JSON.stringify(unknown)}]`);
+  const { certificate, key } = options.authority();
+  const authorityNotAfterMs = new X509Certificate(certificate).validToDate.getTime();
+  const validity = requestValidity({ expirationSeconds: asked.expirationSeconds, longestMs: options.longestMs ?? YEAR_MS, authorityNotAfterMs, nowMs: options.nowMs() });
+  if ('expired' in validity) throw new KubeletError('Unavailable', validity.expired);
+  const { dnsNames, ipAddresses, emailAddresses, uris } = request;
+  const template = { subject: { der: request.subjectDer }, publicKey: request.publicKey, ...validity, keyUsages, extendedKeyUsages, altNames: { dnsNames, ipAddresses, emailAddresses, uris } };
+  return { kind: 'signed', certificate: writeCertificate(template, { certificate, key: createPrivateKey(key) }) };
+}

@@ -1,0 +1,89 @@
+import { readFileSync, watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+import path from 'node:path';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+
+/** Writers change a file in several steps; and where the kernel tells nothing, it is looked at this often. */
+const SETTLE_MS = 200;
+const LOOK_AGAIN_MS = 60_000;
+
+export interface WatchedFileOptions<T> {
+  readonly file: string;
+  /** Throws for content that is wrong. */
+  readonly parse: (content: string) => T;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * A file whose newest good content counts: read at the start, where a bad one throws, and again whenever it changes, where a bad one is logged and the
+ * last good one stays in force.
+ */
+export class WatchedFile<T> {
+  readonly #options: WatchedFileOptions<T>;
+  readonly #listeners = new Set<(value: T) => void>();
+  #content: string;
+  #value: T;
+  #watcher: FSWatcher | undefined;
+  #timer: Timer | undefined;
+
+  constructor(options: WatchedFileOptions<T>) {
+    this.#options = options;
+    this.#content = readFileSync(options.file, 'utf8');
+    this.#value = options.parse(this.#content);
+  }
+
+  get value(): T {
+    return this.#value;
+  }
+
+  onChange(listener: (value: T) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    if (this.#timer !== undefined) return;
+    // The folder is watched, since a file that is replaced by another is a new one to the kernel.
+    try {
+      this.#watcher = watch(path.dirname(this.#options.file), { persistent: false }, () => this.#lookIn(SETTLE_MS));
+      this.#watcher.on('error', (error) => this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', { file: this.#options.file, error: errorMessage(error) }));
+    } catch (error) {
+      this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', { file: this.#options.file, error: errorMessage(error) });
+    }
+    this.#lookIn(LOOK_AGAIN_MS);
+  }
+
+  stop(): void {
+    this.#watcher?.close();
+    this.#timer?.cancel();
+    this.#listeners.clear();
+  }
+
+  /** Reads the file now. */
+  refresh(): void {
+    const { file, parse, log } = this.#options;
+    try {
+      const content = readFileSync(file, 'utf8');
+      if (content === this.#content) return;
+      const value = parse(content);
+      this.#content = content;
+      this.#value = value;
+      log.info('a file was read again', { file });
+    } catch (error) {
+      log.error('a changed file cannot be used; what it held before stays in force', { file, error: errorMessage(error) });
+      return;
+    }
+    for (const listener of this.#listeners) listener(this.#value);
+  }
+
+  #lookIn(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(delayMs, () => {
+      this.refresh();
+      this.#lookIn(LOOK_AGAIN_MS);
+    });
+  }
+}

@@ -1,0 +1,162 @@
+/** Certificates as bytes. Imported only when one is made, since its library costs memory; see docs/adr/x509.md. */
+import { createHash, randomBytes, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
+import {
+  AlgorithmIdentifier,
+  AttributeTypeAndValue,
+  AttributeValue,
+  AuthorityKeyIdentifier,
+  BasicConstraints,
+  Certificate,
+  ExtendedKeyUsage,
+  Extension,
+  Extensions,
+  GeneralName,
+  KeyIdentifier,
+  KeyUsage,
+  Name,
+  RelativeDistinguishedName,
+  SubjectAlternativeName,
+  SubjectKeyIdentifier,
+  SubjectPublicKeyInfo,
+  TBSCertificate,
+  Validity,
+  Version,
+} from '@peculiar/asn1-x509';
+import { KubeletError } from '../../base/errors.ts';
+import type { AltNames, CertificateTemplate } from './certificate-template.ts';
+import { toPem } from './pem.ts';
+
+export interface SigningAuthority {
+  /** PEM. */
+  readonly certificate: string;
+  readonly key: KeyObject;
+}
+
+/** The certificate as PEM, signed by the authority or, without one, by the key itself. */
+export function writeCertificate(template: CertificateTemplate, authority: SigningAuthority | { readonly selfSignedBy: KeyObject }): string {
+  const key = 'key' in authority ? authority.key : authority.selfSignedBy;
+  const issuer = 'key' in authority ? parseCertificate(authority.certificate) : undefined;
+  const subject = subjectName(template);
+  const spki = template.publicKey.export({ type: 'spki', format: 'der' });
+  const { algorithm, digest } = signatureOf(key);
+  const tbsCertificate = new TBSCertificate({
+    version: Version.v3,
+    serialNumber: bufferOf(positiveSerial()),
+    signature: algorithm,
+    issuer: issuer === undefined ? subject : issuer.tbsCertificate.subject,
+    validity: new Validity({ notBefore: new Date(template.notBeforeMs), notAfter: new Date(template.notAfterMs) }),
+    subject,
+    subjectPublicKeyInfo: AsnConvert.parse(spki, SubjectPublicKeyInfo),
+    extensions: new Extensions(extensionsOf(template, issuer)),
+  });
+  const signatureValue = bufferOf(sign(digest, Buffer.from(AsnConvert.serialize(tbsCertificate)), key));
+  return toPem('CERTIFICATE', new Uint8Array(AsnConvert.serialize(new Certificate({ tbsCertificate, signatureAlgorithm: algorithm, signatureValue }))));
+}
+
+function parseCertificate(pem: string): Certificate {
+  const body = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(pem)?.[1];
+  if (body === undefined) throw new KubeletError('Invalid', 'no certificate in PEM');
+  return AsnConvert.parse(Buffer.from(body, 'base64'), Certificate);
+}
+
+const bufferOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
+
+/** 128 random bits, never negative and never zero in front, as DER wants it. */
+function positiveSerial(): Uint8Array {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
+  return bytes;
+}
+
+const objectIds = {
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  basicConstraints: '2.5.29.19',
+  keyUsage: '2.5.29.15',
+  extendedKeyUsage: '2.5.29.37',
+  subjectKeyIdentifier: '2.5.29.14',
+  authorityKeyIdentifier: '2.5.29.35',
+  subjectAltName: '2.5.29.17',
+} as const;
+
+function subjectName({ subject }: CertificateTemplate): Name {
+  if ('der' in subject) return AsnConvert.parse(subject.der, Name);
+  const attributes = [...(subject.organizations ?? []).map((organization) => [objectIds.organization, organization] as const), [objectIds.commonName, subject.commonName] as const];
+  return new Name(
+    attributes.map(([type, value]) => {
+      const isPrintable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
+      return new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value: new AttributeValue(isPrintable ? { printableString: value } : { utf8String: value }) })]);
+    }),
+  );
+}
+
+/** How a key signs: the algorithm's name in the certificate, and the digest. */
+function signatureOf(key: KeyObject): { algorithm: AlgorithmIdentifier; digest: string | null } {
+  const named = (algorithm: string, parameters?: null): AlgorithmIdentifier => new AlgorithmIdentifier(parameters === undefined ? { algorithm } : { algorithm, parameters });
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      return { algorithm: named('1.2.840.113549.1.1.11', null), digest: 'sha256' };
+    case 'ec':
+      switch (key.asymmetricKeyDetails?.namedCurve) {
+        case 'secp384r1':
+          return { algorithm: named('1.2.840.10045.4.3.3'), digest: 'sha384' };
+        case 'secp521r1':
+          return { algorithm: named('1.2.840.10045.4.3.4'), digest: 'sha512' };
+        default:
+          return { algorithm: named('1.2.840.10045.4.3.2'), digest: 'sha256' };
+      }
+    case 'ed25519':
+      return { algorithm: named('1.3.101.112'), digest: null };
+    default:
+      throw new KubeletError('Invalid', `a key of type ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates; use RSA, ECDSA or Ed25519`);
+  }
+}
+
+const usageBits = { digitalSignature: 0, contentCommitment: 1, keyEncipherment: 2, dataEncipherment: 3, keyAgreement: 4, certSign: 5, crlSign: 6, encipherOnly: 7, decipherOnly: 8 } as const;
+
+function extensionsOf(template: CertificateTemplate, issuer: Certificate | undefined): Extension[] {
+  const extension = (extnID: string, value: object, critical: boolean): Extension => new Extension({ extnID, critical, extnValue: new OctetString(AsnConvert.serialize(value)) });
+  const ownId = keyIdentifier(template.publicKey);
+  const issuerId = issuer?.tbsCertificate.extensions?.find(({ extnID }) => extnID === objectIds.subjectKeyIdentifier)?.extnValue;
+  const authorityId = issuerId === undefined ? undefined : AsnConvert.parse(issuerId, SubjectKeyIdentifier);
+  const { isAuthority = false, keyUsages, extendedKeyUsages, altNames } = template;
+  return [
+    ...(keyUsages.length > 0 ? [extension(objectIds.keyUsage, new KeyUsage(usageBytes(keyUsages), unusedBits(keyUsages)), true)] : []),
+    ...(extendedKeyUsages.length > 0 ? [extension(objectIds.extendedKeyUsage, new ExtendedKeyUsage([...extendedKeyUsages]), false)] : []),
+    extension(objectIds.basicConstraints, new BasicConstraints({ cA: isAuthority }), true),
+    ...(isAuthority ? [extension(objectIds.subjectKeyIdentifier, new SubjectKeyIdentifier(ownId), false)] : []),
+    ...(authorityId !== undefined ? [extension(objectIds.authorityKeyIdentifier, new AuthorityKeyIdentifier({ keyIdentifier: new KeyIdentifier(authorityId.buffer) }), false)] : []),
+    ...(hasNames(altNames) ? [extension(objectIds.subjectAltName, new SubjectAlternativeName(generalNames(altNames)), false)] : []),
+  ];
+}
+
+function keyIdentifier(key: KeyObject): ArrayBuffer {
+  const info = AsnConvert.parse(key.export({ type: 'spki', format: 'der' }), SubjectPublicKeyInfo);
+  return bufferOf(createHash('sha1').update(Buffer.from(info.subjectPublicKey)).digest());
+}
+
+/** Bits are counted from the highest of the first byte; DER leaves out empty ones at the end. */
+function usageBytes(usages: CertificateTemplate['keyUsages']): ArrayBuffer {
+  const bytes = new Uint8Array(usages.includes('decipherOnly') ? 2 : 1);
+  for (const usage of usages) {
+    const bit = usageBits[usage];
+    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (0x80 >> (bit & 7));
+  }
+  return bytes.buffer;
+}
+
+const unusedBits = (usages: CertificateTemplate['keyUsages']): number => 7 - (Math.max(...usages.map((usage) => usageBits[usage])) & 7);
+
+const hasNames = ({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): boolean => dnsNames.length + ipAddresses.length + emailAddresses.length + uris.length > 0;
+
+function generalNames({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): GeneralName[] {
+  return [
+    ...dnsNames.map((dNSName) => new GeneralName({ dNSName })),
+    ...emailAddresses.map((rfc822Name) => new GeneralName({ rfc822Name })),
+    ...ipAddresses.map((iPAddress) => new GeneralName({ iPAddress })),
+    ...uris.map((uniformResourceIdentifier) => new GeneralName({ uniformResourceIdentifier })),
+  ];
+}
+
