@@ -35,6 +35,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly createsWithStatus?: boolean;
   /** `metadata.generation` counts changes of what is neither metadata nor status. */
   readonly countsGeneration?: boolean;
+  /** With `countsGeneration`: whether a change of metadata counts as well (annotations of deployments, labels of endpoint slices). */
+  readonly alsoCounts?: (object: T, old: T) => boolean;
   readonly views?: readonly SubresourceView<T>[];
   readonly actions?: readonly SubresourceAction<T>[];
   /** Streams and the like: `log`, `exec`, `attach`, `portforward`, `proxy`; the HTTP layer serves them. */

@@ -36,16 +36,22 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
   const proposed = decodeBody(body, bodyKind(definition, subresource), context);
   checkPlace(proposed, { namespaced: definition.type.namespaced, namespace, name });
   const { resourceVersion = '' } = proposed.metadata;
-  if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '') {
-    const errors = new FieldErrors();
-    errors.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
-    throw invalid(kindOf(definition), name, errors.list);
-  }
   const whole = { ...proposed, metadata: { ...proposed.metadata, name, namespace: definition.type.namespaced ? namespace : proposed.metadata.namespace } };
-  const written = await changeObject(tools, request, { propose: () => whole, conditional: resourceVersion !== '' });
+  const propose = (): ApiObject => {
+    // Of what is not there yet no version can be named.
+    if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '') throw versionMissing(request);
+    return whole;
+  };
+  const written = await changeObject(tools, request, { propose, conditional: resourceVersion !== '' });
   if (written !== undefined) return written;
   if (subresource === '' && definition.rules.allowCreateOnUpdate === true && resourceVersion === '') return { ...(await created(tools, request, whole)), created: true };
   throw notFound(definition.type, name);
+}
+
+function versionMissing({ definition, name }: ResourceRequest): ApiStatusError {
+  const errors = new FieldErrors();
+  errors.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
+  return invalid(kindOf(definition), name, errors.list);
 }
 
 async function created(tools: WriteTools, request: ResourceRequest, object: ApiObject): Promise<Served> {
@@ -122,7 +128,7 @@ function countGeneration({ definition, subresource }: ResourceRequest, object: A
   const { generation } = object.metadata;
   if (definition.countsGeneration !== true || subresource === 'status' || generation !== old.metadata.generation) return object;
   const wanted = ({ metadata: _, status: __, ...rest }: ApiObject & { status?: unknown }): object => rest;
-  return equalJson(wanted(object), wanted(old)) ? object : { ...object, metadata: { ...object.metadata, generation: (generation ?? 0) + 1 } };
+  return equalJson(wanted(object), wanted(old)) && definition.alsoCounts?.(object, old) !== true ? object : { ...object, metadata: { ...object.metadata, generation: (generation ?? 0) + 1 } };
 }
 
 interface Replacement {

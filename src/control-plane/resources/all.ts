@@ -1,10 +1,28 @@
 import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { appsResources } from './apps.ts';
+import { batchResources } from './batch.ts';
 import { configResources } from './config.ts';
+import { coordinationResources } from './coordination.ts';
+import { discoveryResources } from './discovery.ts';
 import { podResources } from './pods.ts';
+import { policyResources } from './policy.ts';
 import { rbacResources } from './rbac.ts';
 import { runtimeClassResources } from './runtime-classes.ts';
+import { schedulingResources } from './scheduling.ts';
 import { storageResources } from './storage.ts';
 import { volumeResources } from './volumes.ts';
-
 /** Every kind the API server serves. */
-export const allResources: readonly ResourceDefinition[] = [...configResources, ...podResources, ...volumeResources, ...rbacResources, ...runtimeClassResources, ...storageResources];
+export const allResources: readonly ResourceDefinition[] = [
+  ...configResources,
+  ...podResources,
+  ...volumeResources,
+  ...rbacResources,
+  ...runtimeClassResources,
+  ...storageResources,
+  ...appsResources,
+  ...batchResources,
+  ...policyResources,
+  ...discoveryResources,
+  ...coordinationResources,
+  ...schedulingResources,
+];
