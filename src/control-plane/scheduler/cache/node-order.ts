@@ -1,0 +1,32 @@
+import type { NodeInfo } from '../framework/node-info.ts';
+
+const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'];
+const regionLabels = ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'];
+
+/** Region and zone of a node as one text; '' for a node that says neither. */
+export function zoneOf({ labels }: NodeInfo): string {
+  const first = (keys: readonly string[]): string => keys.map((key) => labels[key]).find((value) => value !== undefined) ?? '';
+  const region = first(regionLabels);
+  const zone = first(zoneLabels);
+  return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
+}
+
+/** One node of each zone in turn, so that those looked at first do not all lie in one (upstream: node_tree.go). */
+export function orderByZones(nodes: Iterable<NodeInfo>): NodeInfo[] {
+  const zones = new Map<string, NodeInfo[]>();
+  for (const node of nodes) {
+    const zone = zoneOf(node);
+    const list = zones.get(zone);
+    if (list === undefined) zones.set(zone, [node]);
+    else list.push(node);
+  }
+  const lists = [...zones.values()];
+  const ordered: NodeInfo[] = [];
+  for (let turn = 0; lists.some((list) => turn < list.length); turn++) {
+    for (const list of lists) {
+      const node = list[turn];
+      if (node !== undefined) ordered.push(node);
+    }
+  }
+  return ordered;
+}

@@ -1,0 +1,47 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { podInfoOf } from '../framework/pod-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+
+const none: ReadonlyMap<string, PodInfo> = new Map();
+const nominatedNode = ({ status }: Pod): string => status?.nominatedNodeName ?? '';
+
+/** Which pods were promised which node while their victims leave: others with lower priority must not take the place. */
+export class Nominator {
+  readonly #byNode = new Map<string, Map<string, PodInfo>>();
+  readonly #nodeOf = new Map<string, string>();
+
+  /** By UID. */
+  on(nodeName: string): ReadonlyMap<string, PodInfo> {
+    return this.#byNode.get(nodeName) ?? none;
+  }
+
+  nodeOf(uid: string): string | undefined {
+    return this.#nodeOf.get(uid);
+  }
+
+  /** `nodeName` as just decided ('' for no longer); absent, as the pod's status says. */
+  nominate(pod: Pod, nodeName: string = nominatedNode(pod)): void {
+    const { uid } = pod.metadata;
+    this.remove(uid);
+    if (nodeName === '') return;
+    this.#nodeOf.set(uid, nodeName);
+    const pods = this.#byNode.get(nodeName) ?? new Map<string, PodInfo>();
+    this.#byNode.set(nodeName, pods.set(uid, podInfoOf(pod)));
+  }
+
+  /** A decision whose status is still on its way is kept: neither the old nor the new object names a node then. */
+  update(before: Pod, after: Pod): void {
+    const known = this.#nodeOf.get(after.metadata.uid);
+    const isUnsaid = nominatedNode(before) === '' && nominatedNode(after) === '';
+    this.nominate(after, known !== undefined && isUnsaid ? known : nominatedNode(after));
+  }
+
+  remove(uid: string): void {
+    const nodeName = this.#nodeOf.get(uid);
+    if (nodeName === undefined) return;
+    this.#nodeOf.delete(uid);
+    const pods = this.#byNode.get(nodeName);
+    pods?.delete(uid);
+    if (pods?.size === 0) this.#byNode.delete(nodeName);
+  }
+}

@@ -1,0 +1,107 @@
+import type { Random } from '../../../base/random.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import type { VolumePlan } from '../framework/plugin.ts';
+import type { Profile } from '../framework/profile.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
+import { computePreemption } from '../preemption/compute-preemption.ts';
+import type { PreemptionOutcome } from '../preemption/compute-preemption.ts';
+import { nothingToDeallocate } from '../plugins/dynamic-resources.ts';
+import { formatDiagnosis } from './diagnosis.ts';
+import type { Diagnosis } from './diagnosis.ts';
+import { findNodes, preFilter } from './find-nodes.ts';
+import type { Checks } from './filter-state.ts';
+import { scoreNodes, selectBest } from './score-nodes.ts';
+import type { NodeScores } from './score-nodes.ts';
+
+export const noNodesMessage = 'no nodes available to schedule pods';
+
+/** What becomes of a pod, and why, as data. */
+export type Decision =
+  | {
+      readonly kind: 'placed';
+      readonly nodeName: string;
+      /** Absent when only one node was left to choose. */
+      readonly scores?: NodeScores;
+      readonly rejections: ReadonlyMap<string, Rejection>;
+      readonly volumes: VolumePlan | undefined;
+      readonly nextStart: number;
+    }
+  | {
+      readonly kind: 'unschedulable';
+      readonly diagnosis: Diagnosis;
+      /** For events and the condition `PodScheduled`. */
+      readonly message: string;
+      /** Room that can be made by evicting pods. */
+      readonly preemption: Extract<PreemptionOutcome, { kind: 'preempt' }> | undefined;
+      /** What `status.nominatedNodeName` is to be from now on; undefined leaves it. */
+      readonly nominate: string | undefined;
+      readonly nextStart: number;
+    }
+  | { readonly kind: 'noNodes' };
+
+export interface DecideOptions {
+  /** Where the last search through the nodes ended. */
+  readonly start: number;
+  readonly random: Random;
+}
+
+/** Decides for one pod. Pure: reads the snapshot, changes nothing, asks nobody; the same input gives the same decision. */
+export function schedulePod(snapshot: Snapshot, pod: PodInfo, profile: Profile, { start, random }: DecideOptions): Decision {
+  const nodeCount = snapshot.nodes().length;
+  if (nodeCount === 0) return { kind: 'noNodes' };
+  const outcome = preFilter(profile, pod, snapshot);
+  if (outcome.kind === 'rejected') {
+    const { rejection } = outcome;
+    const found = { nodeCount, rejections: new Map<string, Rejection>(), absent: rejection, preFilterReasons: rejection.reasons };
+    return afterFilters({ snapshot, pod, profile, random }, found, { checks: [], rejectors: new Set([rejection.plugin]), nextStart: start });
+  }
+  const { feasible, rejections, absent, nextStart } = findNodes({ profile, pod, snapshot, outcome, start });
+  const [first] = feasible;
+  if (first === undefined) {
+    const rejectors = new Set([...rejections.values()].map(({ plugin }) => plugin));
+    for (const plugin of outcome.narrowedBy) rejectors.add(plugin);
+    return afterFilters({ snapshot, pod, profile, random }, { nodeCount, rejections, absent, preFilterReasons: [] }, { checks: outcome.checks, rejectors, nextStart });
+  }
+  const scores = feasible.length === 1 ? undefined : scoreNodes(profile, pod, snapshot, feasible);
+  const chosen = scores === undefined ? first : selectBest(scores, random);
+  let volumes: VolumePlan | undefined;
+  for (const check of outcome.checks) volumes ??= check.volumePlan?.(chosen);
+  return { kind: 'placed', nodeName: chosen.name, ...(scores !== undefined && { scores }), rejections, volumes, nextStart };
+}
+
+interface Question {
+  readonly snapshot: Snapshot;
+  readonly pod: PodInfo;
+  readonly profile: Profile;
+  readonly random: Random;
+}
+
+/** Nobody would take it as things are: what the steps after the filters make of that (upstream: RunPostFilterPlugins). */
+function afterFilters(
+  question: Question,
+  found: Pick<Diagnosis, 'nodeCount' | 'rejections' | 'absent' | 'preFilterReasons'>,
+  more: { readonly checks: Checks; readonly rejectors: ReadonlySet<string>; readonly nextStart: number },
+): Extract<Decision, { kind: 'unschedulable' }> {
+  const reasons: string[] = [];
+  let preemption: Extract<PreemptionOutcome, { kind: 'preempt' }> | undefined;
+  let nominate: string | undefined;
+  for (const step of question.profile.postFilters) {
+    if (step.kind === 'dynamicResources') {
+      reasons.push(nothingToDeallocate);
+      continue;
+    }
+    const outcome = computePreemption({ ...question, args: step.args, checks: more.checks, rejections: found.rejections, absent: found.absent });
+    if (outcome.kind === 'preempt') {
+      preemption = outcome;
+      nominate = outcome.nodeName;
+      // Room will be made: nothing is said of what else was tried.
+      reasons.length = 0;
+      break;
+    }
+    reasons.push(`preemption: ${outcome.message}`);
+    if (outcome.kind === 'noCandidates') nominate = '';
+  }
+  const diagnosis: Diagnosis = { ...found, postFilterMessage: reasons.join(', '), rejectors: more.rejectors };
+  return { kind: 'unschedulable', diagnosis, message: formatDiagnosis(diagnosis), preemption, nominate, nextStart: more.nextStart };
+}

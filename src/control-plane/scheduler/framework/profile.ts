@@ -1,0 +1,31 @@
+import type { Plugin } from './plugin.ts';
+
+export interface WeightedPlugin {
+  readonly plugin: Plugin;
+  readonly weight: number;
+}
+
+/** What preemption is told by its arguments. */
+export interface PreemptionArgs {
+  /** At least this share of the nodes is tried. */
+  readonly minCandidateNodesPercentage: number;
+  readonly minCandidateNodesAbsolute: number;
+}
+
+/** The steps after a pod found no node, in order. */
+export type PostFilterStep = { readonly kind: 'dynamicResources' } | { readonly kind: 'preemption'; readonly args: PreemptionArgs };
+
+/** One scheduler by name: which plugins decide for its pods. */
+export interface Profile {
+  readonly schedulerName: string;
+  /** Percent; 0 adapts to the size of the cluster. */
+  readonly percentageOfNodesToScore: number;
+  readonly preEnqueue: readonly Plugin[];
+  readonly filters: readonly Plugin[];
+  readonly scores: readonly WeightedPlugin[];
+  readonly postFilters: readonly PostFilterStep[];
+  /** All of them once, for their hints. */
+  readonly plugins: ReadonlyMap<string, Plugin>;
+  /** How long volumes may take to be bound before the pod is tried anew. */
+  readonly volumeBindTimeoutMs: number;
+}

@@ -1,0 +1,80 @@
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { tryParseQuantity } from '../../../api/quantity.ts';
+
+/** Amounts as plain numbers: exact up to 2^53, which is 8 PiB of memory on one node. */
+export interface Resources {
+  cpuMillis: number;
+  memoryBytes: number;
+  ephemeralStorageBytes: number;
+  /** Huge pages, extended and attachable resources. */
+  readonly scalars: Map<string, number>;
+}
+
+export const zeroResources = (): Resources => ({ cpuMillis: 0, memoryBytes: 0, ephemeralStorageBytes: 0, scalars: new Map() });
+
+/** Upstream: scheduler/util IsScalarResourceName. What is none of the named ones and no scalar, such as `pods`, is not summed up. */
+export function isScalarResource(name: string): boolean {
+  return name.startsWith('hugepages-') || name.startsWith('attachable-volumes-') || name.includes('kubernetes.io/') || isExtendedResource(name);
+}
+
+/** A resource with a domain that is not Kubernetes' own, such as `example.com/gpu` (core/helper IsExtendedResourceName). */
+export function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}
+
+export function resourcesOf(list: ResourceList | undefined): Resources {
+  const total = zeroResources();
+  if (list === undefined) return total;
+  for (const name of Object.keys(list)) {
+    const text = list[name] ?? '0';
+    if (name === 'cpu') total.cpuMillis = amountOf(text, true);
+    else if (name === 'memory') total.memoryBytes = amountOf(text, false);
+    else if (name === 'ephemeral-storage') total.ephemeralStorageBytes = amountOf(text, false);
+    else if (isScalarResource(name)) total.scalars.set(name, amountOf(text, false));
+  }
+  return total;
+}
+
+/** Adds in place; `sign` -1 takes away. Scalars that reach zero are dropped. */
+export function accumulate(total: Resources, amount: Resources, sign: 1 | -1): void {
+  total.cpuMillis += sign * amount.cpuMillis;
+  total.memoryBytes += sign * amount.memoryBytes;
+  total.ephemeralStorageBytes += sign * amount.ephemeralStorageBytes;
+  for (const [name, value] of amount.scalars) {
+    const sum = (total.scalars.get(name) ?? 0) + sign * value;
+    if (sum === 0) total.scalars.delete(name);
+    else total.scalars.set(name, sum);
+  }
+}
+
+export function copyResources(from: Resources): Resources {
+  return { ...from, scalars: new Map(from.scalars) };
+}
+
+export function amountFor(total: Resources, name: string): number {
+  if (name === 'cpu') return total.cpuMillis;
+  if (name === 'memory') return total.memoryBytes;
+  if (name === 'ephemeral-storage') return total.ephemeralStorageBytes;
+  return total.scalars.get(name) ?? 0;
+}
+
+/** The same few texts come again and again; a bound keeps a hostile client from filling the memory. */
+const parsed = new Map<string, { readonly millis: number; readonly whole: number }>();
+const parsedLimit = 1024;
+
+/** Rounded up, in thousandths for CPU; what is no quantity counts as nothing, for the API server lets none in. */
+export function amountOf(text: string, millis: boolean): number {
+  let known = parsed.get(text);
+  if (known === undefined) {
+    const quantity = tryParseQuantity(text);
+    const nanos = typeof quantity === 'string' ? 0n : quantity.nanos;
+    known = { millis: Number(divideUp(nanos, 1_000_000n)), whole: Number(divideUp(nanos, 1_000_000_000n)) };
+    if (parsed.size >= parsedLimit) parsed.clear();
+    parsed.set(text, known);
+  }
+  return millis ? known.millis : known.whole;
+}
+
+function divideUp(value: bigint, by: bigint): bigint {
+  return value <= 0n ? value / by : (value + by - 1n) / by;
+}

@@ -1,0 +1,46 @@
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import type { Labels } from '../../../api/selectors.ts';
+import type { CSINode } from '../../../api/storage/csi-node.ts';
+import type { StorageClass } from '../../../api/storage/storage-class.ts';
+import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
+import type { NodeInfo } from './node-info.ts';
+import type { PodInfo } from './pod-info.ts';
+
+/** The objects beside pods and nodes that decisions read. */
+export interface ClusterObjects {
+  claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
+  volume(name: string): PersistentVolume | undefined;
+  volumes(): Iterable<PersistentVolume>;
+  storageClass(name: string): StorageClass | undefined;
+  csiNode(nodeName: string): CSINode | undefined;
+  volumeAttachments(): Iterable<VolumeAttachment>;
+  namespaces(): Iterable<{ readonly name: string; readonly labels: Labels }>;
+  /** Undefined for a namespace that is not known. */
+  namespaceLabels(name: string): Labels | undefined;
+  services(namespace: string): Iterable<Service>;
+  replicaSet(namespace: string, name: string): ReplicaSet | undefined;
+  podDisruptionBudgets(): Iterable<PodDisruptionBudget>;
+}
+
+/**
+ * What one decision is made from. The cache itself is one: a decision is a single synchronous turn, so that nothing can change under it and
+ * nothing has to be copied.
+ */
+export interface Snapshot {
+  readonly objects: ClusterObjects;
+  /** Zones take turns (upstream: node_tree.go); the order changes only with the set of nodes. */
+  nodes(): readonly NodeInfo[];
+  node(name: string): NodeInfo | undefined;
+  nodesWithAffinity(): Iterable<NodeInfo>;
+  nodesWithRequiredAntiAffinity(): Iterable<NodeInfo>;
+  /** On how many nodes the image is. */
+  imageSpread(image: string): number;
+  /** `namespace/name` of a claim. */
+  isClaimUsed(key: string): boolean;
+  /** Pods that were promised this node while their victims leave. */
+  nominatedPods(nodeName: string): Iterable<PodInfo>;
+}

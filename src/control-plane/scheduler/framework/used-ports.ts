@@ -1,0 +1,38 @@
+import { anyAddress } from './pod-info.ts';
+import type { HostPort } from './pod-info.ts';
+
+/** The host ports in use on one node. Two pods may come to hold the same one (both bound by hand), so they are counted. */
+export class UsedPorts {
+  /** `TCP/80` → address → how many hold it. */
+  readonly #held = new Map<string, Map<string, number>>();
+
+  add({ ip, protocol, port }: HostPort): void {
+    const key = `${protocol}/${port}`;
+    const addresses = this.#held.get(key) ?? new Map<string, number>();
+    addresses.set(ip, (addresses.get(ip) ?? 0) + 1);
+    this.#held.set(key, addresses);
+  }
+
+  remove({ ip, protocol, port }: HostPort): void {
+    const key = `${protocol}/${port}`;
+    const addresses = this.#held.get(key);
+    const count = addresses?.get(ip);
+    if (addresses === undefined || count === undefined) return;
+    if (count > 1) addresses.set(ip, count - 1);
+    else addresses.delete(ip);
+    if (addresses.size === 0) this.#held.delete(key);
+  }
+
+  /** A port on all addresses conflicts with the same one on any. */
+  conflictsWith({ ip, protocol, port }: HostPort): boolean {
+    const addresses = this.#held.get(`${protocol}/${port}`);
+    if (addresses === undefined) return false;
+    return ip === anyAddress || addresses.has(anyAddress) || addresses.has(ip);
+  }
+
+  clone(): UsedPorts {
+    const copy = new UsedPorts();
+    for (const [key, addresses] of this.#held) copy.#held.set(key, new Map(addresses));
+    return copy;
+  }
+}

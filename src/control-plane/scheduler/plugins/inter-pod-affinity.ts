@@ -1,0 +1,197 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Labels } from '../../../api/selectors.ts';
+import type { EventOf } from '../framework/cluster-event.ts';
+import { matchesNothing, noLabels } from '../framework/label-matcher.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import { podInfoOf, termMatches } from '../framework/pod-info.ts';
+import type { AffinityTerm, PodInfo } from '../framework/pod-info.ts';
+import { skip } from '../framework/plugin.ts';
+import type { Plugin, PodCheck, PreFilterResult } from '../framework/plugin.ts';
+import { unresolvable, unschedulable } from '../framework/rejection.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
+import { resolveNamespaces } from './affinity-namespaces.ts';
+import { createAffinityScorer } from './inter-pod-affinity-score.ts';
+import { holdsNode } from './node-resources-fit.ts';
+
+export interface InterPodAffinityArgs {
+  /** What required affinity of the pods that are there adds to the score of a node. Default 1. */
+  readonly hardPodAffinityWeight?: number;
+  readonly ignorePreferredTermsOfExistingPods?: boolean;
+}
+
+const name = 'InterPodAffinity';
+const affinityMismatch = unresolvable(name, "node(s) didn't match pod affinity rules");
+const antiAffinityMismatch = unschedulable(name, "node(s) didn't match pod anti-affinity rules");
+const existingAntiAffinity = unschedulable(name, "node(s) didn't satisfy existing pods anti-affinity rules");
+
+/** Pods that want to be near other pods, or far from them. */
+export function createInterPodAffinity({ hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false }: InterPodAffinityArgs = {}): Plugin {
+  return {
+    name,
+    hints: {
+      Pod: [{ actions: ['Add', 'Delete', 'UpdatePodLabel'], mayHelp: podMayHelp }],
+      Node: [{ actions: ['Add', 'UpdateNodeLabel'], mayHelp: nodeMayHelp }],
+      // A namespace may come to match a namespaceSelector, or cease to.
+      Namespace: [{ actions: ['Add', 'Update', 'Delete'], mayHelp: (pod) => podInfoOf(pod).hasAffinity }],
+    },
+    preFilter,
+    preScore: (pod, snapshot) => createAffinityScorer(pod, snapshot, { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods }),
+  };
+}
+
+/** How many pods there are by topology key and value. Small integers in nested maps: asked for each node. */
+class TopologyCounts {
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  get isEmpty(): boolean {
+    return this.#counts.size === 0;
+  }
+
+  add(node: NodeInfo, key: string, by: number): void {
+    const value = Object.hasOwn(node.labels, key) ? node.labels[key] : undefined;
+    if (value === undefined) return;
+    const counts = this.#counts.get(key) ?? new Map<string, number>();
+    const sum = (counts.get(value) ?? 0) + by;
+    if (sum === 0) counts.delete(value);
+    else counts.set(value, sum);
+    if (counts.size === 0) this.#counts.delete(key);
+    else this.#counts.set(key, counts);
+  }
+
+  at(key: string, value: string): number {
+    return this.#counts.get(key)?.get(value) ?? 0;
+  }
+
+  /** Whether any label of the node stands for a domain that is counted. */
+  touches(labels: Labels): boolean {
+    for (const [key, counts] of this.#counts) {
+      const value = labels[key];
+      if (value !== undefined && (counts.get(value) ?? 0) > 0) return true;
+    }
+    return false;
+  }
+
+  clone(): TopologyCounts {
+    const copy = new TopologyCounts();
+    for (const [key, counts] of this.#counts) copy.#counts.set(key, new Map(counts));
+    return copy;
+  }
+}
+
+/** A pod is near when it matches all terms at once: then it counts for the domain of each. */
+const matchesAll = (terms: readonly AffinityTerm[], other: PodInfo): boolean => terms.length > 0 && terms.every((term) => termMatches(term, other, noLabels));
+
+function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
+  const { objects } = snapshot;
+  const check = new AffinityCheck({
+    pod,
+    affinity: resolveNamespaces(pod.requiredAffinity, objects),
+    antiAffinity: resolveNamespaces(pod.requiredAntiAffinity, objects),
+    namespaceLabels: pod.namespace === '' ? noLabels : (objects.namespaceLabels(pod.namespace) ?? noLabels),
+  });
+  for (const node of snapshot.nodesWithRequiredAntiAffinity()) for (const other of node.podsWithRequiredAntiAffinity.values()) check.countExisting(other, node, 1);
+  if (pod.requiredAffinity.length > 0 || pod.requiredAntiAffinity.length > 0) {
+    for (const node of snapshot.nodes()) for (const other of node.pods.values()) check.countIncoming(other, node, 1);
+  }
+  return check.isIdle ? skip : { kind: 'check', check };
+}
+
+interface AffinityQuestion {
+  readonly pod: PodInfo;
+  readonly affinity: readonly AffinityTerm[];
+  readonly antiAffinity: readonly AffinityTerm[];
+  /** Of the namespace of the pod. */
+  readonly namespaceLabels: Labels;
+}
+
+class AffinityCheck implements PodCheck {
+  readonly #question: AffinityQuestion;
+  /** Pods that do not want this one near. */
+  readonly #existing: TopologyCounts;
+  readonly #near: TopologyCounts;
+  readonly #far: TopologyCounts;
+
+  constructor(question: AffinityQuestion, from?: AffinityCheck) {
+    this.#question = question;
+    this.#existing = from === undefined ? new TopologyCounts() : from.#existing.clone();
+    this.#near = from === undefined ? new TopologyCounts() : from.#near.clone();
+    this.#far = from === undefined ? new TopologyCounts() : from.#far.clone();
+  }
+
+  get isIdle(): boolean {
+    return this.#existing.isEmpty && this.#question.affinity.length === 0 && this.#question.antiAffinity.length === 0;
+  }
+
+  countExisting(other: PodInfo, node: NodeInfo, by: number): void {
+    for (const term of other.requiredAntiAffinity) if (termMatches(term, this.#question.pod, this.#question.namespaceLabels)) this.#existing.add(node, term.topologyKey, by);
+  }
+
+  countIncoming(other: PodInfo, node: NodeInfo, by: number): void {
+    const { affinity, antiAffinity } = this.#question;
+    if (matchesAll(affinity, other)) for (const term of affinity) this.#near.add(node, term.topologyKey, by);
+    for (const term of antiAffinity) if (termMatches(term, other, noLabels)) this.#far.add(node, term.topologyKey, by);
+  }
+
+  filter({ labels }: NodeInfo): typeof affinityMismatch | undefined {
+    const { antiAffinity } = this.#question;
+    if (!this.#hasCompany(labels)) return affinityMismatch;
+    for (const { topologyKey } of antiAffinity) {
+      const value = labels[topologyKey];
+      if (value !== undefined && this.#far.at(topologyKey, value) > 0) return antiAffinityMismatch;
+    }
+    return this.#existing.touches(labels) ? existingAntiAffinity : undefined;
+  }
+
+  readonly others = {
+    added: (other: PodInfo, node: NodeInfo): void => this.#change(other, node, 1),
+    removed: (other: PodInfo, node: NodeInfo): void => this.#change(other, node, -1),
+    clone: (): PodCheck => new AffinityCheck(this.#question, this),
+  };
+
+  /** The first pod of a group that wants to be together may go anywhere: nobody matches yet, but it would itself. */
+  #hasCompany(labels: Labels): boolean {
+    const { affinity, pod } = this.#question;
+    let all = true;
+    for (const { topologyKey } of affinity) {
+      const value = labels[topologyKey];
+      if (value === undefined) return false;
+      if (this.#near.at(topologyKey, value) <= 0) all = false;
+    }
+    return all || (this.#near.isEmpty && matchesAll(affinity, pod));
+  }
+
+  #change(other: PodInfo, node: NodeInfo, by: number): void {
+    this.countExisting(other, node, by);
+    this.countIncoming(other, node, by);
+  }
+}
+
+/** Hints do not look at namespace labels: a term with a selector of namespaces may mean any of them. */
+function mayMatch(term: AffinityTerm, other: PodInfo): boolean {
+  return (term.namespaces.has(other.namespace) || term.namespaceSelector !== matchesNothing) && term.selector.matches(other.labels);
+}
+
+function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
+  const other = after ?? before;
+  if (other === undefined) return false;
+  if (before !== undefined && after?.metadata.uid === pod.metadata.uid) return true;
+  if (!holdsNode(other)) return false;
+  const own = podInfoOf(pod);
+  const then = before === undefined ? undefined : podInfoOf(before);
+  const now = after === undefined ? undefined : podInfoOf(after);
+  const near = (one: PodInfo | undefined): boolean => one !== undefined && own.requiredAffinity.length > 0 && own.requiredAffinity.every((term) => mayMatch(term, one));
+  const far = (one: PodInfo | undefined): boolean => one !== undefined && own.requiredAntiAffinity.some((term) => mayMatch(term, one));
+  // The last pod of a group going lets the first of it be anywhere again.
+  if (near(then) !== near(now)) return true;
+  if (far(then) && !far(now)) return true;
+  return now === undefined && then !== undefined && then.requiredAntiAffinity.some((term) => mayMatch(term, own));
+}
+
+function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
+  if (after === undefined) return false;
+  const own = podInfoOf(pod);
+  // Rejected by terms of others, whose topology keys are not known here.
+  if (own.requiredAffinity.length === 0 && own.requiredAntiAffinity.length === 0) return true;
+  if (before === undefined) return own.requiredAntiAffinity.length > 0 || own.requiredAffinity.some(({ topologyKey }) => after.metadata.labels?.[topologyKey] !== undefined);
+  return [...own.requiredAffinity, ...own.requiredAntiAffinity].some(({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey]);
+}

@@ -1,0 +1,16 @@
+import { checkWith, skip } from '../framework/plugin.ts';
+import type { Plugin } from '../framework/plugin.ts';
+import { unresolvable } from '../framework/rejection.ts';
+
+const name = 'NodeName';
+const rejection = unresolvable(name, "node(s) didn't match the requested node name");
+
+/** `spec.nodeName`. Pods that have one are not scheduled; it matters where a pod is only tried. */
+export const nodeName: Plugin = {
+  name,
+  hints: { Node: [{ actions: ['Add'] }] },
+  preFilter: ({ pod }) => {
+    const wanted = pod.spec.nodeName ?? '';
+    return wanted === '' ? skip : checkWith((node) => (node.name === wanted ? undefined : rejection));
+  },
+};

@@ -1,0 +1,107 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { EventOf } from '../framework/cluster-event.ts';
+import { NodeInfo } from '../framework/node-info.ts';
+import { podInfoOf } from '../framework/pod-info.ts';
+import { checkWith } from '../framework/plugin.ts';
+import type { Plugin } from '../framework/plugin.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import { amountFor, isExtendedResource } from '../framework/resources.ts';
+import type { Resources } from '../framework/resources.ts';
+import { defaultScoredResources, nonZeroAmounts, scoreAllocation } from './resource-scoring.ts';
+import type { ScoringStrategy } from './resource-scoring.ts';
+
+export interface NodeResourcesFitArgs {
+  /** Extended resources that somebody else looks after. */
+  readonly ignoredResources?: readonly string[];
+  /** As `ignoredResources`, by what stands before the slash. */
+  readonly ignoredResourceGroups?: readonly string[];
+  readonly scoringStrategy?: ScoringStrategy;
+}
+
+const name = 'NodeResourcesFit';
+const leastAllocated: ScoringStrategy = { type: 'LeastAllocated', resources: defaultScoredResources };
+
+/** Whether the requests fit into what is left of the node, and how much then would be left. */
+export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
+  const strategy = args.scoringStrategy ?? leastAllocated;
+  const ignored = ignores(args);
+  return {
+    name,
+    hints: {
+      Pod: [{ actions: ['Delete', 'UpdatePodScaleDown'], mayHelp: freesWhatIsWanted }],
+      Node: [{ actions: ['Add', 'UpdateNodeAllocatable'], mayHelp: (pod, event) => growsEnough(pod, event) }],
+    },
+    preFilter: (pod) => checkWith((node) => findShortage(pod.wanted, node, ignored)),
+    preScore: (pod) => {
+      const amounts = nonZeroAmounts(pod, strategy.resources);
+      return { score: (node) => scoreAllocation(strategy, amounts, node) };
+    },
+  };
+}
+
+type Ignores = ((resource: string) => boolean) | undefined;
+
+function ignores({ ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs): Ignores {
+  if (ignoredResources.length === 0 && ignoredResourceGroups.length === 0) return undefined;
+  const names = new Set(ignoredResources);
+  const groups = new Set(ignoredResourceGroups);
+  return (resource) => isExtendedResource(resource) && (names.has(resource) || groups.has(resource.split('/')[0] ?? ''));
+}
+
+interface Shortage {
+  readonly reason: string;
+  /** Not even an empty node has that much. */
+  readonly forever: boolean;
+}
+
+/** All that is short, in the order in which upstream names it. */
+export function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignored?: Ignores): Rejection | undefined {
+  let shortages: Shortage[] | undefined;
+  if (node.pods.size + 1 > node.allowedPods) (shortages ??= []).push({ reason: 'Too many pods', forever: false });
+  const { allocatable, requested } = node;
+  const ask = (resource: string, amount: number, capacity: number, used: number): void => {
+    if (amount > 0 && amount > capacity - used) (shortages ??= []).push({ reason: `Insufficient ${resource}`, forever: amount > capacity });
+  };
+  ask('cpu', wanted.cpuMillis, allocatable.cpuMillis, requested.cpuMillis);
+  ask('memory', wanted.memoryBytes, allocatable.memoryBytes, requested.memoryBytes);
+  ask('ephemeral-storage', wanted.ephemeralStorageBytes, allocatable.ephemeralStorageBytes, requested.ephemeralStorageBytes);
+  for (const [resource, amount] of wanted.scalars) {
+    if (ignored?.(resource) !== true) ask(resource, amount, allocatable.scalars.get(resource) ?? 0, requested.scalars.get(resource) ?? 0);
+  }
+  if (shortages === undefined) return undefined;
+  return { code: shortages.some(({ forever }) => forever) ? 'UnschedulableAndUnresolvable' : 'Unschedulable', reasons: shortages.map(({ reason }) => reason), plugin: name };
+}
+
+function freesWhatIsWanted(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
+  if (after === undefined) return before !== undefined && holdsNode(before);
+  if (after.metadata.uid === pod.metadata.uid) return true;
+  if (before === undefined || (after.spec.nodeName ?? '') === '') return false;
+  const { requested: old } = podInfoOf(before);
+  const { requested: now } = podInfoOf(after);
+  const { wanted } = podInfoOf(pod);
+  return namesOf(wanted).some((resource) => amountFor(old, resource) > amountFor(now, resource));
+}
+
+/** Bound to a node, or promised one. */
+export function holdsNode(pod: Pod): boolean {
+  return (pod.spec.nodeName ?? '') !== '' || (pod.status?.nominatedNodeName ?? '') !== '';
+}
+
+function namesOf(wanted: Readonly<Resources>): string[] {
+  const named = ['cpu', 'memory', 'ephemeral-storage'].filter((resource) => amountFor(wanted, resource) > 0);
+  return [...named, ...[...wanted.scalars].filter(([, amount]) => amount > 0).map(([resource]) => resource)];
+}
+
+function growsEnough(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
+  if (after === undefined) return false;
+  const { wanted } = podInfoOf(pod);
+  const empty = new NodeInfo(after);
+  if (findShortage(wanted, empty) !== undefined) return false;
+  return before === undefined || hasGrown(wanted, before, empty);
+}
+
+function hasGrown(wanted: Readonly<Resources>, before: Node, now: NodeInfo): boolean {
+  const then = new NodeInfo(before);
+  return now.allowedPods > then.allowedPods || namesOf(wanted).some((resource) => amountFor(now.allocatable, resource) > amountFor(then.allocatable, resource));
+}

@@ -1,0 +1,23 @@
+import type { Taint } from '../../../api/core/node.ts';
+import { checkWith } from '../framework/plugin.ts';
+import type { Plugin } from '../framework/plugin.ts';
+import { unresolvable } from '../framework/rejection.ts';
+import { isTolerated } from '../framework/taints.ts';
+
+const name = 'NodeUnschedulable';
+const rejection = unresolvable(name, 'node(s) were unschedulable');
+/** What node lifecycle puts on a cordoned node: who tolerates it may go there before that has happened, too. */
+const taint: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** Cordoned nodes. */
+export const nodeUnschedulable: Plugin = {
+  name,
+  hints: {
+    Node: [{ actions: ['Add', 'UpdateNodeTaint'], mayHelp: (_pod, { before, after }) => after?.spec?.unschedulable !== true && (before === undefined || before.spec?.unschedulable === true) }],
+    Pod: [{ actions: ['UpdatePodToleration'], mayHelp: (pod, { after }) => after?.metadata.uid === pod.metadata.uid && isTolerated(taint, after.spec.tolerations ?? []) }],
+  },
+  preFilter: (pod) => {
+    const tolerated = isTolerated(taint, pod.tolerations);
+    return checkWith(({ node }) => (node.spec?.unschedulable === true && !tolerated ? rejection : undefined));
+  },
+};

@@ -1,0 +1,93 @@
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { maxNodeScore } from '../framework/plugin.ts';
+import type { PodScorer } from '../framework/plugin.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
+import { countMatching, hasAllKeys, isIncluded } from './spread-constraint.ts';
+import type { SpreadConstraint } from './spread-constraint.ts';
+
+export interface SpreadScorerOptions {
+  readonly pod: PodInfo;
+  readonly constraints: readonly SpreadConstraint[];
+  readonly snapshot: Snapshot;
+  /** Those that passed the filters. */
+  readonly nodes: readonly NodeInfo[];
+  /** Nodes without one of the labels get no score; off for the system's own default constraints. */
+  readonly needsAllKeys: boolean;
+}
+
+const hostname = 'kubernetes.io/hostname';
+
+/** The fewer matching pods in the domains of a node, the better (upstream: podtopologyspread/scoring.go). */
+export class SpreadScorer implements PodScorer {
+  readonly #options: SpreadScorerOptions;
+  readonly #ignored = new Set<NodeInfo>();
+  /** For each constraint, matching pods by value of its key; a node alone is counted when it is scored. */
+  readonly #counts: readonly Map<string, number>[];
+  readonly #weights: readonly number[];
+
+  constructor(options: SpreadScorerOptions) {
+    this.#options = options;
+    const { constraints, nodes } = options;
+    this.#counts = constraints.map(() => new Map<string, number>());
+    this.#findDomains();
+    // The more domains there are, the more a single pod in one of them means.
+    this.#weights = constraints.map(({ topologyKey }, index) => Math.log((topologyKey === hostname ? nodes.length - this.#ignored.size : (this.#counts[index]?.size ?? 0)) + 2));
+    if (constraints.some(({ topologyKey }, index) => topologyKey !== hostname && (this.#counts[index]?.size ?? 0) > 0)) this.#countPods();
+  }
+
+  score(node: NodeInfo): number {
+    if (this.#ignored.has(node)) return 0;
+    const { constraints, pod } = this.#options;
+    let score = 0;
+    for (const [index, { topologyKey, selector, maxSkew }] of constraints.entries()) {
+      const value = node.labels[topologyKey];
+      if (value === undefined) continue;
+      const count = topologyKey === hostname ? countMatching(node, selector, pod.namespace) : (this.#counts[index]?.get(value) ?? 0);
+      score += count * (this.#weights[index] ?? 0) + (maxSkew - 1);
+    }
+    return Math.round(score);
+  }
+
+  normalize(scores: number[], nodes: readonly NodeInfo[]): void {
+    let min = Infinity;
+    let max = 0;
+    for (const [index, score] of scores.entries()) {
+      if (this.#ignored.has(nodes[index] as NodeInfo)) continue;
+      min = Math.min(min, score);
+      max = Math.max(max, score);
+    }
+    for (const [index, score] of scores.entries()) {
+      if (this.#ignored.has(nodes[index] as NodeInfo)) scores[index] = 0;
+      else scores[index] = max === 0 ? maxNodeScore : Math.trunc((maxNodeScore * (max + min - score)) / max);
+    }
+  }
+
+  #findDomains(): void {
+    const { constraints, nodes, needsAllKeys } = this.#options;
+    for (const node of nodes) {
+      if (needsAllKeys && !hasAllKeys(node.labels, constraints)) {
+        this.#ignored.add(node);
+        continue;
+      }
+      for (const [index, { topologyKey }] of constraints.entries()) {
+        const value = topologyKey === hostname ? undefined : node.labels[topologyKey];
+        if (value !== undefined) this.#counts[index]?.set(value, 0);
+      }
+    }
+  }
+
+  #countPods(): void {
+    const { constraints, pod, snapshot, needsAllKeys } = this.#options;
+    for (const node of snapshot.nodes()) {
+      if (needsAllKeys && !hasAllKeys(node.labels, constraints)) continue;
+      for (const [index, constraint] of constraints.entries()) {
+        const counts = this.#counts[index] as Map<string, number>;
+        const value = node.labels[constraint.topologyKey];
+        const count = value === undefined ? undefined : counts.get(value);
+        if (value === undefined || count === undefined || !isIncluded(constraint, pod, node)) continue;
+        counts.set(value, count + countMatching(node, constraint.selector, pod.namespace));
+      }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { podRequests } from '../../../api/resources.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { maxNodeScore } from '../framework/plugin.ts';
+import { amountFor, isScalarResource, resourcesOf } from '../framework/resources.ts';
+
+export interface ResourceSpec {
+  readonly name: string;
+  readonly weight: number;
+}
+export interface ShapePoint {
+  /** Percent. */
+  readonly utilization: number;
+  /** 0 to 10. */
+  readonly score: number;
+}
+export type ScoringStrategy =
+  | { readonly type: 'LeastAllocated' | 'MostAllocated'; readonly resources: readonly ResourceSpec[] }
+  | { readonly type: 'RequestedToCapacityRatio'; readonly resources: readonly ResourceSpec[]; readonly shape: readonly ShapePoint[] };
+
+export const defaultScoredResources: readonly ResourceSpec[] = [
+  { name: 'cpu', weight: 1 },
+  { name: 'memory', weight: 1 },
+];
+
+/** What the pod adds to each scored resource; CPU and memory of containers that ask for none count as those of small ones. */
+export function nonZeroAmounts(pod: PodInfo, resources: readonly ResourceSpec[]): number[] {
+  const others = resources.every(({ name }) => name === 'cpu' || name === 'memory') ? pod.requested : resourcesOf(podRequests(pod.pod, { useStatus: true }));
+  return resources.map(({ name }) => (name === 'cpu' ? pod.nonZero.cpuMillis : name === 'memory' ? pod.nonZero.memoryBytes : amountFor(others, name)));
+}
+
+export function nonZeroRequested(node: NodeInfo, name: string): number {
+  if (name === 'cpu') return node.nonZeroCpuMillis;
+  return name === 'memory' ? node.nonZeroMemoryBytes : amountFor(node.requested, name);
+}
+
+/** A scalar resource that the pod does not ask for is no reason for or against a node; nor is one that the node does not have. */
+export function countsFor(name: string, podAmount: number, capacity: number): boolean {
+  return capacity !== 0 && (podAmount !== 0 || !isScalarResource(name));
+}
+
+/** 0 to 100 for one resource, from what would be requested with the pod there. */
+function scoreOne(strategy: ScoringStrategy, requested: number, capacity: number): number {
+  switch (strategy.type) {
+    case 'LeastAllocated':
+      return requested > capacity ? 0 : Math.trunc(((capacity - requested) * maxNodeScore) / capacity);
+    case 'MostAllocated':
+      // A node that is full already, by the sizes assumed for pods without requests, is as full as can be.
+      return Math.trunc((Math.min(requested, capacity) * maxNodeScore) / capacity);
+    case 'RequestedToCapacityRatio':
+      return brokenLine(strategy.shape, requested > capacity ? 100 : Math.trunc((requested * 100) / capacity));
+  }
+}
+
+/** Straight between the points, level outside of them; points give 0 to 10. */
+export function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
+  const scale = maxNodeScore / 10;
+  let before: ShapePoint | undefined;
+  for (const point of shape) {
+    if (utilization <= point.utilization) {
+      if (before === undefined) return point.score * scale;
+      const rise = (point.score - before.score) * scale * (utilization - before.utilization);
+      return before.score * scale + Math.trunc(rise / (point.utilization - before.utilization));
+    }
+    before = point;
+  }
+  return (before?.score ?? 0) * scale;
+}
+
+/** The weighted mean over the resources (upstream: noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go). */
+export function scoreAllocation(strategy: ScoringStrategy, podAmounts: readonly number[], node: NodeInfo): number {
+  let sum = 0;
+  let weights = 0;
+  const { resources } = strategy;
+  for (let index = 0; index < resources.length; index++) {
+    const { name, weight } = resources[index] as ResourceSpec;
+    const amount = podAmounts[index] ?? 0;
+    const capacity = amountFor(node.allocatable, name);
+    if (!countsFor(name, amount, capacity)) continue;
+    const score = scoreOne(strategy, nonZeroRequested(node, name) + amount, capacity);
+    if (strategy.type === 'RequestedToCapacityRatio' && score <= 0) continue;
+    sum += score * weight;
+    weights += weight;
+  }
+  if (weights === 0) return 0;
+  return strategy.type === 'RequestedToCapacityRatio' ? Math.round(sum / weights) : Math.trunc(sum / weights);
+}

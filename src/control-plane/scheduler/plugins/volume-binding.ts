@@ -1,0 +1,162 @@
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { reject, skip } from '../framework/plugin.ts';
+import type { Plugin, PodCheck, PreFilterResult, VolumePlan } from '../framework/plugin.ts';
+import { unresolvable } from '../framework/rejection.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
+import { claimNameOf, claimNotFound, classOfClaim, classOfVolume, ephemeralProblem, isBoundTo, isFullyBound, reachOf, storageAnnotations, usesClaim } from './claims.ts';
+
+const name = 'VolumeBinding';
+const reasons = {
+  bind: "node(s) didn't find available persistent volumes to bind",
+  affinity: "node(s) didn't match PersistentVolume's node affinity",
+  missing: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
+};
+
+/** Claims that are bound keep the pod where their volumes are; claims that wait for the pod are given a volume of a node, or a node to be provisioned for. */
+export const volumeBinding: Plugin = {
+  name,
+  hints: {
+    StorageClass: [
+      { actions: ['Add', 'Update'], mayHelp: (_pod, { before, after }) => before === undefined || JSON.stringify(before.allowedTopologies) !== JSON.stringify(after?.allowedTopologies) },
+    ],
+    PersistentVolumeClaim: [{ actions: ['Add', 'Update'], mayHelp: (pod, { after }) => usesClaim(pod, after) }],
+    PersistentVolume: [{ actions: ['Add', 'Update'] }],
+    Node: [{ actions: ['Add', 'UpdateNodeLabel'] }],
+    CSINode: [{ actions: ['Add'] }],
+  },
+  preFilter,
+};
+
+interface Claims {
+  readonly bound: PersistentVolumeClaim[];
+  readonly waiting: PersistentVolumeClaim[];
+  readonly immediate: PersistentVolumeClaim[];
+}
+
+function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
+  const claims: PersistentVolumeClaim[] = [];
+  for (const volume of pod.pod.spec.volumes ?? []) {
+    const named = claimNameOf(pod.pod, volume);
+    if (named === undefined) continue;
+    const claim = objects.claim(pod.namespace, named.name);
+    if (claim === undefined) return reject(unresolvable(name, named.isEphemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${named.name}"` : claimNotFound(named.name)));
+    const problem = problemOf(claim) ?? (named.isEphemeral ? ephemeralProblem(pod.pod, claim) : undefined);
+    if (problem !== undefined) return reject(unresolvable(name, problem));
+    claims.push(claim);
+  }
+  if (claims.length === 0) return skip;
+  const sorted = sortClaims(claims, objects);
+  if (sorted.immediate.length > 0) return reject(unresolvable(name, 'pod has unbound immediate PersistentVolumeClaims'));
+  return { kind: 'check', check: new BindingCheck(sorted, objects) };
+}
+
+function problemOf({ metadata, spec, status }: PersistentVolumeClaim): string | undefined {
+  if (status?.phase === 'Lost') return `persistentvolumeclaim "${metadata.name}" bound to non-existent persistentvolume "${spec.volumeName ?? ''}"`;
+  return metadata.deletionTimestamp === undefined ? undefined : `persistentvolumeclaim "${metadata.name}" is being deleted`;
+}
+
+function sortClaims(claims: readonly PersistentVolumeClaim[], objects: ClusterObjects): Claims {
+  const sorted: Claims = { bound: [], waiting: [], immediate: [] };
+  for (const claim of claims) {
+    const waits = objects.storageClass(classOfClaim(claim))?.volumeBindingMode === 'WaitForFirstConsumer';
+    if (isFullyBound(claim)) sorted.bound.push(claim);
+    else if (waits && (claim.spec.volumeName ?? '') === '') sorted.waiting.push(claim);
+    else sorted.immediate.push(claim);
+  }
+  return sorted;
+}
+
+class BindingCheck implements PodCheck {
+  readonly #claims: Claims;
+  readonly #objects: ClusterObjects;
+  /** By node name; kept for the node that is chosen in the end. */
+  readonly #plans = new Map<string, VolumePlan>();
+
+  constructor(claims: Claims, objects: ClusterObjects) {
+    this.#claims = claims;
+    this.#objects = objects;
+  }
+
+  filter(node: NodeInfo): Rejection | undefined {
+    const problems: string[] = [];
+    const bound = this.#checkBound(node);
+    if (bound === 'affinity') problems.push(reasons.affinity);
+    const plan = this.#planWaiting(node);
+    if (plan === undefined) problems.push(reasons.bind);
+    else this.#plans.set(node.name, plan);
+    if (bound === 'missing') problems.push(reasons.missing);
+    return problems.length === 0 ? undefined : unresolvable(name, ...problems);
+  }
+
+  volumePlan(node: NodeInfo): VolumePlan | undefined {
+    const plan = this.#plans.get(node.name);
+    return plan === undefined || (plan.bindings.length === 0 && plan.provisions.length === 0) ? undefined : plan;
+  }
+
+  #checkBound({ node }: NodeInfo): keyof typeof reasons | undefined {
+    for (const { spec } of this.#claims.bound) {
+      const volume = this.#objects.volume(spec.volumeName ?? '');
+      if (volume === undefined) return 'missing';
+      if (reachOf(volume)?.(node) === false) return 'affinity';
+    }
+    return undefined;
+  }
+
+  /** Undefined when the node cannot serve all of them. The smallest claims choose first, so that they take the smallest volumes. */
+  #planWaiting(node: NodeInfo): VolumePlan | undefined {
+    const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
+    const provisions: PersistentVolumeClaim[] = [];
+    const taken = new Set<string>();
+    for (const claim of [...this.#claims.waiting].sort((left, right) => compareQuantities(sizeOf(left), sizeOf(right)))) {
+      const selected = claim.metadata.annotations?.[storageAnnotations.selectedNode];
+      if (selected !== undefined && selected !== node.name) return undefined;
+      const volume = selected === undefined ? findVolume(claim, this.#objects.volumes(), node, taken) : undefined;
+      if (volume !== undefined) {
+        taken.add(volume.metadata.name);
+        bindings.push({ claim, volume });
+      } else if (this.#canProvision(claim, node)) provisions.push(claim);
+      else return undefined;
+    }
+    return { bindings, provisions };
+  }
+
+  #canProvision(claim: PersistentVolumeClaim, { labels }: NodeInfo): boolean {
+    const storageClass = this.#objects.storageClass(classOfClaim(claim));
+    if (storageClass === undefined || storageClass.provisioner === '' || storageClass.provisioner === 'kubernetes.io/no-provisioner') return false;
+    const terms = storageClass.allowedTopologies ?? [];
+    return terms.length === 0 || terms.some((term) => (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? '')));
+  }
+}
+
+const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
+const capacityOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
+
+/** The smallest volume that will do; one that is promised to the claim before all others (upstream: volume.FindMatchingVolume). */
+function findVolume(claim: PersistentVolumeClaim, volumes: Iterable<PersistentVolume>, node: NodeInfo, taken: ReadonlySet<string>): PersistentVolume | undefined {
+  let smallest: PersistentVolume | undefined;
+  for (const volume of volumes) {
+    if (taken.has(volume.metadata.name) || classOfVolume(volume) !== classOfClaim(claim) || !couldServe(volume, claim)) continue;
+    const reaches = reachOf(volume)?.(node.node) !== false;
+    if (volume.spec.claimRef !== undefined) {
+      if (!isBoundTo(volume, claim)) continue;
+      return reaches ? volume : undefined;
+    }
+    if (!reaches || volume.status?.phase !== 'Available') continue;
+    if (claim.spec.selector !== undefined && !matchesLabelSelector(claim.spec.selector, volume.metadata.labels ?? {})) continue;
+    if (!(claim.spec.accessModes ?? []).every((mode) => (volume.spec.accessModes ?? []).includes(mode))) continue;
+    if (smallest === undefined || compareQuantities(capacityOf(volume), capacityOf(smallest)) < 0) smallest = volume;
+  }
+  return smallest;
+}
+
+function couldServe(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  if (volume.metadata.deletionTimestamp !== undefined || compareQuantities(capacityOf(volume), sizeOf(claim)) < 0) return false;
+  if ((volume.spec.volumeMode ?? 'Filesystem') !== (claim.spec.volumeMode ?? 'Filesystem')) return false;
+  return (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
+}

@@ -1,0 +1,72 @@
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { checkWith, reject, skip } from '../framework/plugin.ts';
+import type { Plugin, PreFilterResult } from '../framework/plugin.ts';
+import { unresolvable } from '../framework/rejection.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
+import { claimNotFound, classOfClaim, usesClaim } from './claims.ts';
+
+const name = 'VolumeZone';
+const rejection = unresolvable(name, 'node(s) had no available volume zone');
+
+/** Old label → today's. */
+const labels = new Map([
+  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
+  ['topology.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+  ['topology.kubernetes.io/region', 'topology.kubernetes.io/region'],
+]);
+
+interface Place {
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+/** Volumes that carry a zone as a label, as in-tree cloud disks do. */
+export const volumeZone: Plugin = {
+  name,
+  hints: {
+    StorageClass: [{ actions: ['Add'], mayHelp: (_pod, { after }) => after?.volumeBindingMode === 'WaitForFirstConsumer' }],
+    Node: [{ actions: ['Add', 'UpdateNodeLabel'] }],
+    PersistentVolumeClaim: [{ actions: ['Add', 'Update'], mayHelp: (pod, { after }) => usesClaim(pod, after) }],
+    PersistentVolume: [{ actions: ['Add', 'Update'], mayHelp: (_pod, { before, after }) => before === undefined || after === undefined || JSON.stringify(placesOf(before)) !== JSON.stringify(placesOf(after)) }],
+  },
+  preFilter,
+};
+
+function placesOf({ metadata }: PersistentVolume): Place[] {
+  return [...labels.keys()].flatMap((key): Place[] => {
+    const value = metadata.labels?.[key];
+    // Several zones of a regional disk stand in one label.
+    return value === undefined ? [] : [{ key, values: value.split('__').map((zone) => zone.trim()) }];
+  });
+}
+
+function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
+  const places: Place[] = [];
+  for (const { persistentVolumeClaim } of pod.pod.spec.volumes ?? []) {
+    if (persistentVolumeClaim === undefined) continue;
+    const claim = objects.claim(pod.namespace, persistentVolumeClaim.claimName);
+    if (claim === undefined) return reject(unresolvable(name, claimNotFound(persistentVolumeClaim.claimName)));
+    const volumeName = claim.spec.volumeName ?? '';
+    if (volumeName !== '') {
+      const volume = objects.volume(volumeName);
+      if (volume === undefined) return reject(unresolvable(name, `persistentvolume "${volumeName}" not found`));
+      places.push(...placesOf(volume));
+      continue;
+    }
+    const className = classOfClaim(claim);
+    if (className === '') return reject(unresolvable(name, 'PersistentVolumeClaim had no pv name and storageClass name'));
+    const storageClass = objects.storageClass(className);
+    if (storageClass === undefined) return reject(unresolvable(name, `storageclass.storage.k8s.io "${className}" not found`));
+    if (storageClass.volumeBindingMode === undefined) return reject(unresolvable(name, `VolumeBindingMode not set for StorageClass "${className}"`));
+    if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return reject(unresolvable(name, 'PersistentVolume had no name'));
+  }
+  if (places.length === 0) return skip;
+  return checkWith((node) => {
+    // A node that knows no zones is not told apart from others.
+    if (![...labels.keys()].some((key) => node.labels[key] !== undefined)) return undefined;
+    const fits = ({ key, values }: Place): boolean => values.includes(node.labels[key] ?? node.labels[labels.get(key) ?? key] ?? '');
+    return places.every(fits) ? undefined : rejection;
+  });
+}

@@ -1,0 +1,90 @@
+import type { Random } from '../../../base/random.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { formatDiagnosis } from '../decide/diagnosis.ts';
+import { cloneChecks } from '../decide/filter-state.ts';
+import type { Checks } from '../decide/filter-state.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import type { PreemptionArgs } from '../framework/profile.ts';
+import { unresolvable } from '../framework/rejection.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
+import { pickCandidate } from './pick-candidate.ts';
+import { isVictim, selectVictims } from './victims.ts';
+import type { Candidate } from './victims.ts';
+
+const notHelpful = unresolvable('DefaultPreemption', 'Preemption is not helpful for scheduling');
+
+export type PreemptionOutcome =
+  | ({ readonly kind: 'preempt' } & Candidate)
+  /** Must not, or should not yet; an earlier promise stands. */
+  | { readonly kind: 'notEligible'; readonly message: string }
+  /** Nothing would help; an earlier promise is void. */
+  | { readonly kind: 'noCandidates'; readonly message: string };
+
+export interface PreemptionQuestion {
+  readonly snapshot: Snapshot;
+  readonly pod: PodInfo;
+  readonly random: Random;
+  readonly args: PreemptionArgs;
+  /** As the filters left them. */
+  readonly checks: Checks;
+  readonly rejections: ReadonlyMap<string, Rejection>;
+  readonly absent: Rejection;
+}
+
+/** Which pods would have to leave which node to make room (upstream: DefaultPreemption). Pure: nobody is evicted here. */
+export function computePreemption(question: PreemptionQuestion): PreemptionOutcome {
+  const { snapshot, rejections, absent } = question;
+  const message = whyNotEligible(question);
+  if (message !== undefined) return { kind: 'notEligible', message };
+  const nodes = snapshot.nodes();
+  const hopeful = nodes.filter((node) => (rejections.get(node.name) ?? absent).code === 'Unschedulable');
+  const { candidates, refusals } = findCandidates(question, hopeful);
+  const [first] = candidates;
+  if (first === undefined) {
+    return { kind: 'noCandidates', message: formatDiagnosis({ nodeCount: nodes.length, rejections: refusals, absent: notHelpful, preFilterReasons: [], postFilterMessage: '' }) };
+  }
+  return { kind: 'preempt', ...pickCandidate(candidates) };
+}
+
+/** A pod whose victims are still on their way out of the node it was promised has to wait for them. */
+function whyNotEligible({ snapshot, pod, rejections, absent }: PreemptionQuestion): string | undefined {
+  if (pod.pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
+  const promised = pod.pod.status?.nominatedNodeName ?? '';
+  if (promised === '' || (rejections.get(promised) ?? absent).code === 'UnschedulableAndUnresolvable') return undefined;
+  for (const other of snapshot.node(promised)?.pods.values() ?? []) {
+    if (isVictim(other, pod) && isLeavingForPreemption(other.pod)) return 'not eligible due to a terminating pod on the nominated node.';
+  }
+  return undefined;
+}
+
+function isLeavingForPreemption({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp === undefined) return false;
+  const condition = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  return condition?.status === 'True' && condition.reason === 'PreemptionByScheduler';
+}
+
+/** Tries nodes from a random one on until there are enough candidates, one of which at least violates no budget. */
+function findCandidates(question: PreemptionQuestion, nodes: readonly NodeInfo[]): { readonly candidates: readonly Candidate[]; readonly refusals: ReadonlyMap<string, Rejection> } {
+  const { snapshot, pod, random, checks } = question;
+  const refusals = new Map<string, Rejection>();
+  const candidates: { readonly clean: Candidate[]; readonly violating: Candidate[] } = { clean: [], violating: [] };
+  const wanted = candidatesToFind(nodes.length, question.args);
+  const offset = Math.floor(random.next() * nodes.length);
+  const budgets = nodes.length === 0 ? [] : [...snapshot.objects.podDisruptionBudgets()];
+  for (let index = 0; index < nodes.length; index++) {
+    const node = (nodes[(offset + index) % nodes.length] as NodeInfo).clone();
+    const found = selectVictims({ snapshot, pod, checks: cloneChecks(checks), node, budgets });
+    if ('code' in found) refusals.set(node.name, found);
+    else if (found.victims.length === 0) continue;
+    else if (found.budgetViolations === 0) candidates.clean.push(found);
+    else candidates.violating.push(found);
+    if (candidates.clean.length > 0 && candidates.clean.length + candidates.violating.length >= wanted) break;
+  }
+  return { candidates: [...candidates.clean, ...candidates.violating], refusals };
+}
+
+export function candidatesToFind(nodeCount: number, { minCandidateNodesPercentage, minCandidateNodesAbsolute }: PreemptionArgs): number {
+  return Math.min(nodeCount, Math.max(minCandidateNodesAbsolute, Math.trunc((nodeCount * minCandidateNodesPercentage) / 100)));
+}

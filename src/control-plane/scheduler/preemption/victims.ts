@@ -1,0 +1,87 @@
+import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { compileLabelSelector } from '../framework/label-matcher.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { unresolvable } from '../framework/rejection.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
+import { pretendAdded, pretendRemoved, runChecksWithNominated } from '../decide/filter-state.ts';
+import type { Checks } from '../decide/filter-state.ts';
+
+export interface Candidate {
+  readonly nodeName: string;
+  /** The most important first. Never empty. */
+  readonly victims: readonly PodInfo[];
+  /** How many of them a disruption budget protects. */
+  readonly budgetViolations: number;
+}
+
+export interface VictimQuestion {
+  readonly snapshot: Snapshot;
+  readonly pod: PodInfo;
+  /** Copies of this question's own, changed at will. */
+  readonly checks: Checks;
+  readonly node: NodeInfo;
+  readonly budgets: Iterable<PodDisruptionBudget>;
+}
+
+export const isVictim = (other: PodInfo, preemptor: PodInfo): boolean => other.priority < preemptor.priority;
+
+/**
+ * The pods that would have to leave the node: all less important ones go in thought, then as many as fit are let back, those that a budget
+ * protects first and the important before the others (upstream: SelectVictimsOnNode).
+ */
+export function selectVictims({ snapshot, pod, checks, node, budgets }: VictimQuestion): Candidate | Rejection {
+  const lower = [...node.pods.values()].filter((other) => isVictim(other, pod));
+  if (lower.length === 0) return unresolvable('DefaultPreemption', 'No preemption victims found for incoming pod');
+  for (const other of lower) pretendRemoved(checks, other, node);
+  const fits = (): Rejection | undefined => runChecksWithNominated(checks, pod, node, snapshot);
+  const stillRejected = fits();
+  if (stillRejected !== undefined) return stillRejected;
+  const { violating, others } = splitByBudgets([...lower].sort(byImportance), budgets);
+  const victims: PodInfo[] = [];
+  let budgetViolations = 0;
+  for (const [index, other] of [...violating, ...others].entries()) {
+    pretendAdded(checks, other, node);
+    if (fits() === undefined) continue;
+    pretendRemoved(checks, other, node);
+    victims.push(other);
+    if (index < violating.length) budgetViolations++;
+  }
+  return { nodeName: node.name, victims: victims.sort(byImportance), budgetViolations };
+}
+
+/** Higher priority first, then the longer running (upstream: util.MoreImportantPod). */
+export function byImportance(left: PodInfo, right: PodInfo): number {
+  return right.priority - left.priority || startTimeMs(left.pod) - startTimeMs(right.pod);
+}
+
+/** A pod that has not started counts as one that starts now: as the youngest. */
+export function startTimeMs({ status }: Pod): number {
+  return status?.startTime === undefined ? Infinity : Date.parse(status.startTime);
+}
+
+/** In the given order: each pod uses up what the budgets of its labels allow. */
+function splitByBudgets(pods: readonly PodInfo[], budgets: Iterable<PodDisruptionBudget>): { readonly violating: readonly PodInfo[]; readonly others: readonly PodInfo[] } {
+  const open = [...budgets].map(({ metadata, spec, status }) => ({
+    namespace: metadata.namespace,
+    selector: compileLabelSelector(spec.selector),
+    disrupted: status?.disruptedPods ?? {},
+    allowed: status?.disruptionsAllowed ?? 0,
+  }));
+  const violating: PodInfo[] = [];
+  const others: PodInfo[] = [];
+  for (const pod of pods) {
+    let violates = false;
+    for (const budget of Object.keys(pod.labels).length === 0 ? [] : open) {
+      if (budget.namespace !== pod.namespace || budget.selector.empty || !budget.selector.matches(pod.labels)) continue;
+      // Its eviction was let through already.
+      if (Object.hasOwn(budget.disrupted, pod.pod.metadata.name)) continue;
+      budget.allowed--;
+      if (budget.allowed < 0) violates = true;
+    }
+    (violates ? violating : others).push(pod);
+  }
+  return { violating, others };
+}

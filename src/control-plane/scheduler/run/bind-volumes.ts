@@ -1,0 +1,55 @@
+import { withDeadline } from '../../../base/clock.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
+import type { VolumePlan } from '../framework/plugin.ts';
+import { isFullyBound, storageAnnotations } from '../plugins/claims.ts';
+import type { SchedulerContext } from './context.ts';
+
+/** Objects as they are to be, made from the versions that the decision saw. */
+export interface VolumeWrites {
+  readonly volumes: readonly PersistentVolume[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  /** All claims that have to be bound in the end. */
+  readonly awaited: readonly PersistentVolumeClaim[];
+}
+
+/** What carries the plan out: volumes get a claim, claims get a node. The binding itself is the work of whoever binds volumes. */
+export function computeVolumeWrites({ bindings, provisions }: VolumePlan, nodeName: string): VolumeWrites {
+  const volumes = bindings.map(({ volume, claim }): PersistentVolume => {
+    const { metadata, spec } = volume;
+    const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace: claim.metadata.namespace, name: claim.metadata.name, uid: claim.metadata.uid, resourceVersion: claim.metadata.resourceVersion };
+    const byController: Record<string, string> = spec.claimRef === undefined ? { [storageAnnotations.boundByController]: 'yes' } : {};
+    return { ...volume, metadata: { ...metadata, annotations: { ...metadata.annotations, ...byController } }, spec: { ...spec, claimRef } };
+  });
+  const claims = provisions.map((claim): PersistentVolumeClaim => {
+    const { metadata } = claim;
+    return { ...claim, metadata: { ...metadata, annotations: { ...metadata.annotations, [storageAnnotations.selectedNode]: nodeName } } };
+  });
+  return { volumes, claims, awaited: [...bindings.map(({ claim }) => claim), ...provisions] };
+}
+
+/** Resolves when all claims are bound; rejects when they are not after `timeoutMs`. Claims tell by their changes. */
+export async function bindVolumes({ client, clock, objects }: SchedulerContext, writes: VolumeWrites, timeoutMs: number): Promise<void> {
+  for (const volume of writes.volumes) await client.update(persistentVolumes, volume);
+  for (const claim of writes.claims) await client.update(persistentVolumeClaims, claim);
+  await withDeadline({ clock, limitMs: timeoutMs, op: 'binding volumes' }, (signal) => {
+    return new Promise<void>((resolve, reject) => {
+      const look = (): void => {
+        for (const { metadata } of writes.awaited) {
+          const claim = objects.claims.get(metadata);
+          if (claim === undefined) return end(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" not found`)));
+          if (!isFullyBound(claim)) return;
+        }
+        end(resolve);
+      };
+      const stopListening = objects.claims.addHandlers({ onUpdate: look, onDelete: look });
+      const end = (then: () => void): void => {
+        stopListening();
+        then();
+      };
+      signal.addEventListener('abort', stopListening, { once: true });
+      look();
+    });
+  });
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import type { Informer } from '../../../api/client/informer.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { SchedulerCache } from '../cache/scheduler-cache.ts';
+import type { LiveClusterObjects } from './live-cluster-objects.ts';
+import type { SchedulerConfig } from '../config/scheduler-config.ts';
+import type { SchedulingQueue } from '../queue/scheduling-queue.ts';
+import type { WantedStatus } from './pod-status.ts';
+
+export interface SaidOfPod {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What the parts that act share. */
+export interface SchedulerContext {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly config: SchedulerConfig;
+  readonly cache: SchedulerCache;
+  readonly queue: SchedulingQueue;
+  readonly objects: LiveClusterObjects;
+  readonly pods: Informer<Pod>;
+  /** Says it in the name of the pod's scheduler. */
+  readonly tell: (about: Pod, schedulerName: string, said: SaidOfPod) => void;
+  /** Brings the status about in time; the newest wish for a pod counts. */
+  readonly setStatus: (pod: Pod, wanted: WantedStatus) => void;
+}

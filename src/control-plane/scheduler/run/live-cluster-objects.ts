@@ -1,0 +1,127 @@
+import type { Informer, Informers } from '../../../api/client/informer.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { csiNodes, namespaces, persistentVolumeClaims, persistentVolumes, podDisruptionBudgets, replicaSets, services, storageClasses, volumeAttachments } from '../../../api/client/resource-types.ts';
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import type { Namespace } from '../../../api/core/namespace.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import type { Labels } from '../../../api/selectors.ts';
+import type { CSINode } from '../../../api/storage/csi-node.ts';
+import type { StorageClass } from '../../../api/storage/storage-class.ts';
+import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
+import { noLabels } from '../framework/label-matcher.ts';
+import type { ClusterObjects } from '../framework/snapshot.ts';
+
+/** What was decided about an object but is not in the API yet. It holds until the object changes there, whoever changed it. */
+class Assumed<T extends ApiObject> {
+  readonly #objects = new Map<string, { readonly object: T; readonly basedOn: string | undefined }>();
+
+  assume(object: T): void {
+    this.#objects.set(formatKey(keyOf(object)), { object, basedOn: object.metadata.resourceVersion });
+  }
+
+  revert(object: T): void {
+    this.#objects.delete(formatKey(keyOf(object)));
+  }
+
+  over(actual: T | undefined): T | undefined {
+    if (actual === undefined || this.#objects.size === 0) return actual;
+    const assumed = this.#objects.get(formatKey(keyOf(actual)));
+    if (assumed === undefined) return actual;
+    if (assumed.basedOn === actual.metadata.resourceVersion) return assumed.object;
+    this.revert(actual);
+    return actual;
+  }
+}
+
+/** The objects as informers have them, with what was decided about volumes laid over. */
+export class LiveClusterObjects implements ClusterObjects {
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #storageClasses: Informer<StorageClass>;
+  readonly #csiNodes: Informer<CSINode>;
+  readonly #attachments: Informer<VolumeAttachment>;
+  readonly #namespaces: Informer<Namespace>;
+  readonly #services: Informer<Service>;
+  readonly #replicaSets: Informer<ReplicaSet>;
+  readonly #budgets: Informer<PodDisruptionBudget>;
+  readonly #assumedVolumes = new Assumed<PersistentVolume>();
+  readonly #assumedClaims = new Assumed<PersistentVolumeClaim>();
+
+  constructor(informers: Informers) {
+    this.claims = informers.for(persistentVolumeClaims);
+    this.#volumes = informers.for(persistentVolumes);
+    this.#storageClasses = informers.for(storageClasses);
+    this.#csiNodes = informers.for(csiNodes);
+    this.#attachments = informers.for(volumeAttachments);
+    this.#namespaces = informers.for(namespaces);
+    this.#services = informers.for(services);
+    this.#replicaSets = informers.for(replicaSets);
+    this.#budgets = informers.for(podDisruptionBudgets);
+  }
+
+  /** Resolves when all of them have their first list. */
+  async whenSynced(): Promise<void> {
+    const all = [this.claims, this.#volumes, this.#storageClasses, this.#csiNodes, this.#attachments, this.#namespaces, this.#services, this.#replicaSets, this.#budgets];
+    await Promise.all(all.map((informer) => informer.whenSynced()));
+  }
+
+  claim(namespace: string, name: string): PersistentVolumeClaim | undefined {
+    return this.#assumedClaims.over(this.claims.get({ namespace, name }));
+  }
+
+  volume(name: string): PersistentVolume | undefined {
+    return this.#assumedVolumes.over(this.#volumes.get({ namespace: '', name }));
+  }
+
+  *volumes(): Iterable<PersistentVolume> {
+    for (const volume of this.#volumes.list()) yield this.#assumedVolumes.over(volume) ?? volume;
+  }
+
+  storageClass(name: string): StorageClass | undefined {
+    return this.#storageClasses.get({ namespace: '', name });
+  }
+
+  csiNode(nodeName: string): CSINode | undefined {
+    return this.#csiNodes.get({ namespace: '', name: nodeName });
+  }
+
+  volumeAttachments(): Iterable<VolumeAttachment> {
+    return this.#attachments.list();
+  }
+
+  namespaces(): Iterable<{ readonly name: string; readonly labels: Labels }> {
+    return this.#namespaces.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? noLabels }));
+  }
+
+  namespaceLabels(name: string): Labels | undefined {
+    const namespace = this.#namespaces.get({ namespace: '', name });
+    return namespace === undefined ? undefined : (namespace.metadata.labels ?? noLabels);
+  }
+
+  services(namespace: string): Iterable<Service> {
+    return this.#services.list(namespace);
+  }
+
+  replicaSet(namespace: string, name: string): ReplicaSet | undefined {
+    return this.#replicaSets.get({ namespace, name });
+  }
+
+  podDisruptionBudgets(): Iterable<PodDisruptionBudget> {
+    return this.#budgets.list();
+  }
+
+  /** The objects name the version that they were made from. */
+  assume(volumes: readonly PersistentVolume[], claims: readonly PersistentVolumeClaim[]): void {
+    volumes.forEach((volume) => this.#assumedVolumes.assume(volume));
+    claims.forEach((claim) => this.#assumedClaims.assume(claim));
+  }
+
+  revert(volumes: readonly PersistentVolume[], claims: readonly PersistentVolumeClaim[]): void {
+    volumes.forEach((volume) => this.#assumedVolumes.revert(volume));
+    claims.forEach((claim) => this.#assumedClaims.revert(claim));
+  }
+}

@@ -1,0 +1,64 @@
+import { errorMessage } from '../../../base/errors.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { pods } from '../../../api/client/resource-types.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { unresolvable } from '../framework/rejection.ts';
+import type { Rejection } from '../framework/rejection.ts';
+import type { Candidate } from '../preemption/victims.ts';
+import type { SchedulerContext } from './context.ts';
+import { computeStatusPatch } from './pod-status.ts';
+
+const plugin = 'DefaultPreemption';
+const inProgress = unresolvable(plugin, 'waiting for the preemption for this pod to be finished');
+
+/** Makes room as was decided. Pods whose victims are still being asked to leave are held back from another attempt. */
+export class Preemptions {
+  readonly #running = new Set<string>();
+
+  heldBack(pod: Pod): Rejection | undefined {
+    return this.#running.has(pod.metadata.uid) ? inProgress : undefined;
+  }
+
+  /** Never rejects: what goes wrong lets the pod try again. */
+  async run(context: SchedulerContext, preemptor: PodInfo, { nodeName, victims }: Candidate): Promise<void> {
+    const { uid } = preemptor;
+    this.#running.add(uid);
+    let isDone = false;
+    try {
+      // Their place goes to someone more important: they have to look for another.
+      for (const other of [...context.cache.nominatedPods(nodeName)]) {
+        if (other.priority >= preemptor.priority || other.uid === uid) continue;
+        context.cache.nominator.nominate(other.pod, '');
+        context.setStatus(other.pod, { nominatedNodeName: '' });
+      }
+      await Promise.all(victims.map(({ pod }) => this.#evict(context, preemptor.pod, pod, nodeName)));
+      isDone = true;
+    } catch (error) {
+      context.log.warn('Preemption failed', { pod: `${preemptor.namespace}/${preemptor.pod.metadata.name}`, node: nodeName, error: errorMessage(error) });
+    } finally {
+      this.#running.delete(uid);
+    }
+    // Events that came meanwhile could not bring it back into line.
+    if (!isDone || context.queue.gatedBy(uid)?.plugin === plugin) context.queue.activate(uid);
+  }
+
+  /** The condition first: a pod that is gone cannot be told why. */
+  async #evict(context: SchedulerContext, preemptor: Pod, victim: Pod, nodeName: string): Promise<void> {
+    if (victim.metadata.deletionTimestamp !== undefined) return;
+    const { client, clock } = context;
+    const schedulerName = preemptor.spec.schedulerName ?? '';
+    const message = `${schedulerName}: preempting to accommodate a higher priority pod`;
+    const patch = computeStatusPatch(victim, { condition: { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message } }, clock.nowMs());
+    try {
+      if (patch !== undefined) await client.patch(pods, keyOf(victim), patch, { subresource: 'status' });
+      await client.delete(pods, keyOf(victim), { preconditions: { uid: victim.metadata.uid } });
+    } catch (error) {
+      // Gone, or another pod by now: the room is there.
+      if (isApiError(error, 'NotFound', 'Conflict')) return;
+      throw error;
+    }
+    context.tell(victim, schedulerName, { type: 'Normal', reason: 'Preempted', message: `Preempted by pod ${preemptor.metadata.uid} on node ${nodeName}` });
+  }
+}

@@ -1,0 +1,148 @@
+import { inBackground } from '../../../base/background.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { noNodesMessage, schedulePod } from '../decide/schedule-pod.ts';
+import type { Decision } from '../decide/schedule-pod.ts';
+import { podInfoOf } from '../framework/pod-info.ts';
+import type { Profile } from '../framework/profile.ts';
+import type { QueuedPod } from '../queue/queued-pod.ts';
+import { bindPod } from './bind-pod.ts';
+import { bindVolumes, computeVolumeWrites } from './bind-volumes.ts';
+import type { VolumeWrites } from './bind-volumes.ts';
+import type { SchedulerContext } from './context.ts';
+import { truncateNote } from './pod-status.ts';
+import type { Preemptions } from './preempt.ts';
+
+export interface CycleParts {
+  readonly context: SchedulerContext;
+  readonly preemptions: Preemptions;
+  /** Rations binds. */
+  readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** Decides about pods one by one and sees to it that what was decided happens. */
+export class SchedulingCycle {
+  readonly #parts: CycleParts;
+  /** Where the next search through the nodes begins. */
+  #start = 0;
+  readonly #bindings = new Set<Promise<void>>();
+
+  constructor(parts: CycleParts) {
+    this.#parts = parts;
+  }
+
+  /** False when nobody waits. Synchronous up to the decision and all that follows from it here; binding goes on by itself. */
+  runOne(): boolean {
+    const { context } = this.#parts;
+    const queued = context.queue.pop();
+    if (queued === undefined) return false;
+    const { pod } = queued.info;
+    const profile = context.config.profiles.get(pod.spec.schedulerName ?? '');
+    if (profile === undefined || context.cache.placedPod(pod.metadata.uid) !== undefined) return true;
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      context.tell(pod, profile.schedulerName, { type: 'Warning', reason: 'FailedScheduling', message: `skip schedule deleting pod: ${pod.metadata.namespace}/${pod.metadata.name}` });
+      return true;
+    }
+    let decision: Decision;
+    try {
+      decision = schedulePod(context.cache, queued.info, profile, { start: this.#start, random: context.random });
+    } catch (error) {
+      this.#failed(queued, pod, errorMessage(error));
+      return true;
+    }
+    this.#act(queued, profile, decision);
+    return true;
+  }
+
+  /** Resolves when no bind is under way. */
+  async whenIdle(): Promise<void> {
+    await Promise.all(this.#bindings);
+  }
+
+  #act(queued: QueuedPod, profile: Profile, decision: Decision): void {
+    switch (decision.kind) {
+      case 'noNodes':
+        return this.#rejected(queued, profile, { message: noNodesMessage, rejectors: new Set(profile.filters.map(({ name }) => name)), nominate: '' });
+      case 'unschedulable': {
+        this.#start = decision.nextStart;
+        const { preemption, message, nominate, diagnosis } = decision;
+        // Before the pod is put back, so that it is held back from the start.
+        if (preemption !== undefined) inBackground(this.#parts.context.log, 'preempt', this.#parts.preemptions.run(this.#parts.context, queued.info, preemption));
+        return this.#rejected(queued, profile, { message, rejectors: diagnosis.rejectors, nominate });
+      }
+      case 'placed': {
+        this.#start = decision.nextStart;
+        return this.#assume(queued, profile, decision);
+      }
+    }
+  }
+
+  #rejected(queued: QueuedPod, profile: Profile, { message, rejectors, nominate }: { readonly message: string; readonly rejectors: ReadonlySet<string>; readonly nominate: string | undefined }): void {
+    const { context } = this.#parts;
+    const { pod } = queued.info;
+    context.queue.putBackRejected(queued, rejectors);
+    context.cache.nominator.nominate(pod, nominate);
+    this.#say(pod, profile.schedulerName, { reason: 'Unschedulable', message, nominate });
+  }
+
+  /** Upstream: handleSchedulingFailure with a status that is no rejection. */
+  #failed(queued: QueuedPod, pod: Pod, message: string): void {
+    const { context } = this.#parts;
+    context.log.warn('Scheduling failed', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, error: message });
+    context.queue.putBackFailed({ ...queued, info: podInfoOf(pod) });
+    context.cache.nominator.nominate(pod, '');
+    this.#say(pod, pod.spec.schedulerName ?? '', { reason: 'SchedulerError', message, nominate: '' });
+  }
+
+  #say(pod: Pod, schedulerName: string, { reason, message, nominate }: { readonly reason: string; readonly message: string; readonly nominate: string | undefined }): void {
+    const { context } = this.#parts;
+    context.tell(pod, schedulerName, { type: 'Warning', reason: 'FailedScheduling', message: truncateNote(message) });
+    const condition = { type: 'PodScheduled', status: 'False', reason, message } as const;
+    context.setStatus(pod, { condition, ...(nominate !== undefined && { nominatedNodeName: nominate }) });
+  }
+
+  #assume(queued: QueuedPod, profile: Profile, { nodeName, volumes }: Extract<Decision, { kind: 'placed' }>): void {
+    const { context } = this.#parts;
+    const { pod } = queued.info;
+    const assumed: Pod = { ...pod, spec: { ...pod.spec, nodeName } };
+    context.cache.assume(assumed);
+    context.cache.nominator.remove(pod.metadata.uid);
+    const writes = volumes === undefined ? undefined : computeVolumeWrites(volumes, nodeName);
+    if (writes !== undefined) context.objects.assume(writes.volumes, writes.claims);
+    const binding = this.#bind(queued, profile, { assumed, nodeName, writes }).finally(() => this.#bindings.delete(binding));
+    this.#bindings.add(binding);
+  }
+
+  /** Never rejects. */
+  async #bind(queued: QueuedPod, profile: Profile, { assumed, nodeName, writes }: { readonly assumed: Pod; readonly nodeName: string; readonly writes: VolumeWrites | undefined }): Promise<void> {
+    const { context, limit } = this.#parts;
+    const { pod } = queued.info;
+    if (writes !== undefined) {
+      // Volumes may take long: others see where the pod will be.
+      context.setStatus(pod, { nominatedNodeName: nodeName });
+      try {
+        await bindVolumes(context, writes, profile.volumeBindTimeoutMs);
+      } catch (error) {
+        context.objects.revert(writes.volumes, writes.claims);
+        return this.#bindFailed(queued, assumed, `running PreBind plugin "VolumeBinding": ${errorMessage(error)}`);
+      }
+    }
+    const result = await limit(() => bindPod(context, assumed, nodeName));
+    if (result.kind === 'failed') return this.#bindFailed(queued, assumed, result.message);
+    const { namespace, name } = pod.metadata;
+    context.tell(assumed, profile.schedulerName, { type: 'Normal', reason: 'Scheduled', message: `Successfully assigned ${namespace}/${name} to ${nodeName}` });
+  }
+
+  /** The room is free again, and the pod tries anew: unless it is gone, or somebody else found it a node. */
+  #bindFailed(queued: QueuedPod, assumed: Pod, message: string): void {
+    const { context } = this.#parts;
+    const { uid } = assumed.metadata;
+    const wasAssumed = context.cache.isAssumed(uid);
+    context.cache.forget(uid);
+    if (wasAssumed) context.queue.wake({ resource: 'Pod', actions: ['Delete'], before: assumed });
+    const now = context.pods.get(keyOf(assumed));
+    if (now === undefined || now.metadata.uid !== uid || (now.spec.nodeName ?? '') !== '') return;
+    this.#failed(queued, now, message);
+  }
+}

@@ -1,0 +1,186 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import { inBackground } from '../../base/background.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { KeyedWorkers } from '../../base/keyed-workers.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { keyOf } from '../../api/client/resource-type.ts';
+import type { ObjectKey } from '../../api/client/resource-type.ts';
+import { nodes, pods } from '../../api/client/resource-types.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
+import { createEventRecorder } from '../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../controller-runtime/event-recorder.ts';
+import { SchedulerCache } from './cache/scheduler-cache.ts';
+import type { SchedulerConfig } from './config/scheduler-config.ts';
+import { schedulePod } from './decide/schedule-pod.ts';
+import type { Decision } from './decide/schedule-pod.ts';
+import { podInfoOf } from './framework/pod-info.ts';
+import type { Rejection } from './framework/rejection.ts';
+import { SchedulingQueue } from './queue/scheduling-queue.ts';
+import type { SchedulerContext } from './run/context.ts';
+import { followCluster } from './run/event-handlers.ts';
+import { createLimiter } from './run/limiter.ts';
+import { LiveClusterObjects } from './run/live-cluster-objects.ts';
+import { computeStatusPatch, foldStatus } from './run/pod-status.ts';
+import type { WantedStatus } from './run/pod-status.ts';
+import { Preemptions } from './run/preempt.ts';
+import { SchedulingCycle } from './run/schedule-next.ts';
+
+export interface SchedulerOptions {
+  readonly client: ApiClient;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** `defaultSchedulerConfig()`, or what `readSchedulerConfig` made of a file. */
+  readonly config: SchedulerConfig;
+}
+
+/** Why a pod is where it is, for people: what keeps it out of the queue, or what the next attempt would come to as things are. */
+export type Explanation =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'assigned'; readonly nodeName: string }
+  | { readonly kind: 'gated'; readonly rejection: Rejection }
+  | { readonly kind: 'decision'; readonly decision: Decision };
+
+export interface Scheduler {
+  start(): void;
+  /** Decides about no more pods; resolves when binds under way are over. Pods are bound wholly or not at all, so it may also simply be killed. */
+  stop(): Promise<void>;
+  explain(key: ObjectKey): Explanation;
+  /** Pods by where they wait. */
+  counts(): SchedulingQueue['counts'];
+}
+
+/** Binds under way at once, and statuses being written: enough to hide the latency of a far server, few enough not to crowd a near one. */
+const writesAtOnce = 32;
+/** After so long, or so many, others on this thread get their turn. */
+const turnMs = 4;
+const turnPods = 32;
+
+/** kube-scheduler in this process: pods without a node get one (upstream: cmd/kube-scheduler, pkg/scheduler). */
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  const { client, informers, clock, random, log, config } = options;
+  const podInformer = informers.for(pods);
+  const nodeInformer = informers.for(nodes);
+  const objects = new LiveClusterObjects(informers);
+  const preemptions = new Preemptions();
+  const pump = createPump(clock, () => cycle.runOne());
+  const queue = new SchedulingQueue({ ...config, clock, heldBack: (pod) => preemptions.heldBack(pod), onReady: pump.wake });
+  const context: SchedulerContext = {
+    ...{ client, clock, random, log, config, queue, objects },
+    cache: new SchedulerCache(objects),
+    pods: podInformer,
+    tell: createTeller(options),
+    setStatus: createStatusWriter(options),
+  };
+  const cycle = new SchedulingCycle({ context, preemptions, limit: createLimiter(writesAtOnce) });
+  let state: 'idle' | 'started' | 'stopped' = 'idle';
+  let unfollow: () => void = () => {};
+  const begin = async (): Promise<void> => {
+    unfollow = followCluster(context, informers);
+    // Deciding from half a picture would put pods where they do not fit.
+    await Promise.all([podInformer.whenSynced(), nodeInformer.whenSynced(), objects.whenSynced()]);
+    if (state === 'started') pump.open();
+  };
+  return {
+    start: () => {
+      if (state !== 'idle') return;
+      state = 'started';
+      inBackground(log, 'start scheduler', begin());
+    },
+    stop: async () => {
+      state = 'stopped';
+      pump.close();
+      unfollow();
+      queue.stop();
+      await cycle.whenIdle();
+    },
+    explain: (key) => explain(context, key),
+    counts: () => queue.counts,
+  };
+}
+
+function explain({ pods: informer, queue, cache, config, random }: SchedulerContext, key: ObjectKey): Explanation {
+  const pod = informer.get(key);
+  const profile = config.profiles.get(pod?.spec.schedulerName ?? '');
+  if (pod === undefined || profile === undefined) return { kind: 'unknown' };
+  const nodeName = cache.placedPod(pod.metadata.uid)?.spec.nodeName ?? '';
+  if (nodeName !== '') return { kind: 'assigned', nodeName };
+  const rejection = queue.gatedBy(pod.metadata.uid);
+  return rejection === undefined ? { kind: 'decision', decision: schedulePod(cache, podInfoOf(pod), profile, { start: 0, random }) } : { kind: 'gated', rejection };
+}
+
+interface Pump {
+  readonly wake: () => void;
+  open(): void;
+  close(): void;
+}
+
+/** Runs `step` until it says that there is nothing to do, letting others have the thread in between. */
+function createPump(clock: Clock, step: () => boolean): Pump {
+  let state: 'closed' | 'open' = 'closed';
+  let timer: Timer | undefined;
+  const wake = (): void => {
+    if (state === 'open') timer ??= clock.setTimer(0, turn);
+  };
+  const turn = (): void => {
+    timer = undefined;
+    const endMs = clock.monotonicMs() + turnMs;
+    for (let count = 0; count < turnPods && clock.monotonicMs() <= endMs; count++) if (state === 'closed' || !step()) return;
+    wake();
+  };
+  return {
+    wake,
+    open: () => {
+      state = 'open';
+      wake();
+    },
+    close: () => {
+      state = 'closed';
+      timer?.cancel();
+      timer = undefined;
+    },
+  };
+}
+
+/** One voice for each scheduler name. */
+function createTeller({ client, clock, log }: SchedulerOptions): SchedulerContext['tell'] {
+  const voices = new Map<string, EventRecorder>();
+  return (about, schedulerName, said) => {
+    let voice = voices.get(schedulerName);
+    if (voice === undefined) {
+      voice = createEventRecorder({ client, clock, log, component: schedulerName });
+      voices.set(schedulerName, voice);
+    }
+    voice.event(pods, about, said);
+  };
+}
+
+/** One write at a time for each pod; what it says is compared with the newest object that is known then. */
+function createStatusWriter({ client, clock, log, informers }: SchedulerOptions): SchedulerContext['setStatus'] {
+  interface Wish {
+    readonly pod: Pod;
+    readonly wanted: WantedStatus;
+  }
+  const limit = createLimiter(writesAtOnce);
+  const informer = informers.for(pods);
+  const write = async ({ pod, wanted }: Wish): Promise<void> => {
+    const known = informer.get(keyOf(pod));
+    if (known === undefined || known.metadata.uid !== pod.metadata.uid) return;
+    const patch = computeStatusPatch(known, wanted, clock.nowMs());
+    if (patch !== undefined) await client.patch(pods, keyOf(known), patch, { subresource: 'status' });
+  };
+  const writers = new KeyedWorkers<string, Wish>({
+    run: (_uid, wish) => limit(() => write(wish)),
+    fold: (earlier, later) => ({ pod: later.pod, wanted: foldStatus(earlier.wanted, later.wanted) }),
+    // The next attempt says it again.
+    onError: (uid, error) => {
+      if (!isApiError(error, 'NotFound', 'Conflict')) log.warn('The status of a pod was not written', { uid, error: errorMessage(error) });
+    },
+  });
+  return (pod, wanted) => writers.submit(pod.metadata.uid, { pod, wanted });
+}
