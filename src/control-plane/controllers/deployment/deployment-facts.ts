@@ -1,0 +1,85 @@
+import type { Deployment, DeploymentStatus } from '../../../api/apps/deployment.ts';
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import { sameTemplate } from '../../controller-runtime/pod-template.ts';
+import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
+
+export const deploymentAnnotations = {
+  revision: 'deployment.kubernetes.io/revision',
+  revisionHistory: 'deployment.kubernetes.io/revision-history',
+  desiredReplicas: 'deployment.kubernetes.io/desired-replicas',
+  maxReplicas: 'deployment.kubernetes.io/max-replicas',
+} as const;
+export const templateHashLabel = 'pod-template-hash';
+/** This number in the spec means: no limit, no deadline. */
+const UNLIMITED = 2 ** 31 - 1;
+
+export const wantedReplicas = ({ spec }: Deployment): number => spec.replicas ?? 1;
+export const sizeOf = ({ spec }: ReplicaSet): number => spec.replicas ?? 1;
+/**
+ * Available pods that it will still have: one that was just made smaller says more until its controller has seen that, and what will go must not be
+ * counted upon. Upstream counts it, and may take too many from the next set.
+ */
+export const availableOf = (set: ReplicaSet): number => Math.min(set.status?.availableReplicas ?? 0, sizeOf(set));
+export const isActiveSet = (set: ReplicaSet): boolean => sizeOf(set) > 0;
+export const totalSize = (sets: readonly ReplicaSet[]): number => sets.reduce((total, set) => total + sizeOf(set), 0);
+export const totalAvailable = (sets: readonly ReplicaSet[]): number => sets.reduce((total, set) => total + availableOf(set), 0);
+
+export const isRollingUpdate = ({ spec }: Deployment): boolean => spec.strategy?.type !== 'Recreate';
+
+/** Surge rounds up, unavailability down; both at 0 would go nowhere, so one may be missing then (upstream: ResolveFenceposts). */
+function fenceposts(deployment: Deployment): { surge: number; unavailable: number } {
+  const wanted = wantedReplicas(deployment);
+  const { maxSurge, maxUnavailable } = deployment.spec.strategy?.rollingUpdate ?? {};
+  const surge = scaledValue(maxSurge, wanted, 'up');
+  const unavailable = scaledValue(maxUnavailable, wanted, 'down');
+  return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable };
+}
+
+export function maxSurge(deployment: Deployment): number {
+  return isRollingUpdate(deployment) ? fenceposts(deployment).surge : 0;
+}
+
+export function maxUnavailable(deployment: Deployment): number {
+  return isRollingUpdate(deployment) ? Math.min(fenceposts(deployment).unavailable, wantedReplicas(deployment)) : 0;
+}
+
+/** 0 for what has none or no number. */
+export function revisionOf(set: ReplicaSet): number {
+  return wholeNumber(set.metadata.annotations?.[deploymentAnnotations.revision]) ?? 0;
+}
+
+export function wholeNumber(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[0-9]{1,15}$/.test(text)) return undefined;
+  return Number(text);
+}
+
+export function hasProgressDeadline({ spec }: Deployment): boolean {
+  return spec.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== UNLIMITED;
+}
+
+/** Undefined: every old revision is kept. */
+export function revisionHistoryLimit({ spec }: Deployment): number | undefined {
+  return spec.revisionHistoryLimit === UNLIMITED ? undefined : spec.revisionHistoryLimit;
+}
+
+/** The oldest whose pods are those of the deployment's template. */
+export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
+  return oldestFirst(sets).find((set) => sameTemplate(set.spec.template, deployment.spec.template, templateHashLabel));
+}
+
+export function oldestFirst(sets: readonly ReplicaSet[]): ReplicaSet[] {
+  return sets.toSorted(compareAge);
+}
+
+export function compareAge(left: ReplicaSet, right: ReplicaSet): number {
+  const [leftAt = '', rightAt = ''] = [left.metadata.creationTimestamp, right.metadata.creationTimestamp];
+  if (leftAt !== rightAt) return leftAt < rightAt ? -1 : 1;
+  return left.metadata.name < right.metadata.name ? -1 : Number(left.metadata.name > right.metadata.name);
+}
+
+/** All wanted replicas are there, updated and available, and no old ones are left (upstream: DeploymentComplete). */
+export function isComplete(deployment: Deployment, status: DeploymentStatus | undefined): boolean {
+  const wanted = wantedReplicas(deployment);
+  const { updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0 } = status ?? {};
+  return updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted && observedGeneration >= (deployment.metadata.generation ?? 0);
+}

@@ -1,0 +1,211 @@
+import type { Deployment } from '../../../api/apps/deployment.ts';
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
+import {
+  availableOf, compareAge, deploymentAnnotations, findNewSet, isActiveSet, isComplete, isRollingUpdate, maxUnavailable, oldestFirst, revisionHistoryLimit, revisionOf, sizeOf,
+  totalAvailable, totalSize, wantedReplicas, wholeNumber,
+} from './deployment-facts.ts';
+import { buildNewSet, syncNewSet, withReplicasAnnotations } from './new-replica-set.ts';
+import { shareReplicas } from './share-replicas.ts';
+
+/** What one pass does to the deployment's replica sets, in order. */
+export type DeploymentStep =
+  | { readonly kind: 'create'; readonly set: ReplicaSet }
+  | { readonly kind: 'update'; readonly before: ReplicaSet; readonly set: ReplicaSet }
+  | { readonly kind: 'delete'; readonly set: ReplicaSet };
+
+export interface DeploymentPlan {
+  readonly steps: readonly DeploymentStep[];
+  /** The set of the deployment's template, as it is before the steps; absent when there is none. */
+  readonly newSet: ReplicaSet | undefined;
+  /** A rollout is going on or may be, so its progress is judged; not while it is paused, scaled or deleted. */
+  readonly judgesProgress: boolean;
+}
+
+/**
+ * What to do about the sets of a deployment: one round of a rollout, proportional scaling, or cleaning up (upstream: controller/deployment). Every
+ * bound is kept at each step on its own, whatever becomes of the next. `oldPodsRunning`: pods of old sets have not ended yet, leaving ones included.
+ */
+export function planDeployment(deployment: Deployment, sets: readonly ReplicaSet[], oldPodsRunning: boolean): DeploymentPlan {
+  const newSet = findNewSet(deployment, sets);
+  const old = oldestFirst(sets).filter((set) => set !== newSet);
+  const revision = Math.max(0, ...old.map(revisionOf)) + 1;
+  const draft = new Draft(deployment, old, newSet, revision);
+  const judgesProgress = decide(draft, oldPodsRunning);
+  return { steps: draft.steps(), newSet, judgesProgress };
+}
+
+function decide(draft: Draft, oldPodsRunning: boolean): boolean {
+  const { deployment } = draft;
+  if (deployment.metadata.deletionTimestamp !== undefined) return false;
+  if (deployment.spec.paused === true) {
+    scale(draft);
+    cleanUp(draft);
+    return false;
+  }
+  if (wasScaled(draft)) {
+    scale(draft);
+    return false;
+  }
+  if (isRollingUpdate(deployment)) rollOut(draft);
+  else recreate(draft, oldPodsRunning);
+  return true;
+}
+
+/** The sets as they will be, and from that the steps. */
+class Draft {
+  readonly deployment: Deployment;
+  readonly #revision: number;
+  readonly #before: readonly ReplicaSet[];
+  readonly #deleted = new Set<string>();
+  /** The oldest first. */
+  old: readonly ReplicaSet[];
+  newSet: ReplicaSet | undefined;
+
+  constructor(deployment: Deployment, old: readonly ReplicaSet[], newSet: ReplicaSet | undefined, revision: number) {
+    this.deployment = deployment;
+    this.#revision = revision;
+    this.#before = newSet === undefined ? old : [...old, newSet];
+    this.old = old;
+    this.newSet = newSet === undefined ? undefined : syncNewSet(deployment, newSet, revision);
+  }
+
+  get all(): readonly ReplicaSet[] {
+    return this.newSet === undefined ? this.old : [...this.old, this.newSet];
+  }
+
+  /** The set of the deployment's template, made if there is none. */
+  ensureNewSet(): ReplicaSet {
+    if (this.newSet === undefined) {
+      const made = buildNewSet(this.deployment, this.#revision);
+      this.newSet = { ...made, spec: { ...made.spec, replicas: sizeOfNewSet(this.deployment, this.old, made) } };
+    }
+    return this.newSet;
+  }
+
+  /** Whether its size changes. `force` writes down the deployment's size also where the set keeps its own. */
+  resize(set: ReplicaSet, replicas: number, force = false): boolean {
+    if (sizeOf(set) === replicas && !force) return false;
+    const noted = withReplicasAnnotations(this.deployment, set);
+    const resized = sizeOf(set) === replicas ? noted : { ...noted, spec: { ...noted.spec, replicas } };
+    if (set === this.newSet) this.newSet = resized;
+    else this.old = this.old.map((each) => (each === set ? resized : each));
+    return sizeOf(set) !== replicas;
+  }
+
+  delete(set: ReplicaSet): void {
+    this.#deleted.add(set.metadata.uid);
+  }
+
+  steps(): DeploymentStep[] {
+    const before = new Map(this.#before.map((set) => [set.metadata.uid, set]));
+    const steps: DeploymentStep[] = [];
+    for (const set of this.newSet === undefined ? this.old : [this.newSet, ...this.old]) {
+      const was = before.get(set.metadata.uid);
+      if (was === undefined) steps.push({ kind: 'create', set });
+      else if (this.#deleted.has(set.metadata.uid)) steps.push({ kind: 'delete', set: was });
+      else if (was !== set) steps.push({ kind: 'update', before: was, set });
+    }
+    return steps;
+  }
+}
+
+/** Some set was sized for another number of replicas than the deployment wants now. */
+function wasScaled({ all, deployment }: Draft): boolean {
+  return all.filter(isActiveSet).some((set) => {
+    const desired = wholeNumber(set.metadata.annotations?.[deploymentAnnotations.desiredReplicas]);
+    return desired !== undefined && desired !== wantedReplicas(deployment);
+  });
+}
+
+/** Up to what surge allows in all, down to what is wanted (upstream: NewRSNewReplicas). */
+function sizeOfNewSet(deployment: Deployment, old: readonly ReplicaSet[], set: ReplicaSet): number {
+  const wanted = wantedReplicas(deployment);
+  if (!isRollingUpdate(deployment)) return wanted;
+  const room = wanted + scaledValue(deployment.spec.strategy?.rollingUpdate?.maxSurge, wanted, 'up') - totalSize(old) - sizeOf(set);
+  return room <= 0 ? sizeOf(set) : sizeOf(set) + Math.min(room, wanted - sizeOf(set));
+}
+
+function rollOut(draft: Draft): void {
+  const { deployment } = draft;
+  const wanted = wantedReplicas(deployment);
+  const newSet = draft.ensureNewSet();
+  if (sizeOf(newSet) > wanted) {
+    draft.resize(newSet, wanted);
+    return;
+  }
+  if (sizeOf(newSet) < wanted && draft.resize(newSet, sizeOfNewSet(deployment, draft.old, newSet))) return;
+  if (shrinkOld(draft)) return;
+  if (isComplete(deployment, deployment.status)) cleanUp(draft);
+}
+
+/**
+ * Takes replicas from old sets: first those that do not work anyway, then as many as are available beyond what must be. What the new set lacks counts
+ * against it, so that a rollout that gets nowhere stops taking.
+ */
+function shrinkOld(draft: Draft): boolean {
+  const { deployment } = draft;
+  const newSet = draft.ensureNewSet();
+  if (totalSize(draft.old) === 0) return false;
+  const minAvailable = wantedReplicas(deployment) - maxUnavailable(deployment);
+  let left = totalSize(draft.all) - minAvailable - (sizeOf(newSet) - availableOf(newSet));
+  if (left <= 0) return false;
+  let shrunk = false;
+  for (const set of draft.old) {
+    const broken = Math.min(left, sizeOf(set) - availableOf(set));
+    if (broken <= 0) continue;
+    left -= broken;
+    shrunk = draft.resize(set, sizeOf(set) - broken) || shrunk;
+  }
+  let surplus = totalAvailable(draft.all) - minAvailable;
+  for (const set of draft.old) {
+    const taken = Math.min(surplus, sizeOf(set));
+    if (taken <= 0) continue;
+    surplus -= taken;
+    shrunk = draft.resize(set, sizeOf(set) - taken) || shrunk;
+  }
+  return shrunk;
+}
+
+/** No new pod before the last old one has ended. */
+function recreate(draft: Draft, oldPodsRunning: boolean): void {
+  const shrunk = draft.old.filter((set) => draft.resize(set, 0));
+  if (shrunk.length > 0 || oldPodsRunning) return;
+  draft.resize(draft.ensureNewSet(), wantedReplicas(draft.deployment));
+  if (isComplete(draft.deployment, draft.deployment.status)) cleanUp(draft);
+}
+
+/** After the deployment was scaled: gives each set its share, so that a rollout under way goes neither faster nor slower for it. */
+function scale(draft: Draft): void {
+  const { deployment, newSet } = draft;
+  const wanted = wantedReplicas(deployment);
+  const active = draft.all.filter(isActiveSet);
+  const [only = newSet ?? draft.old.at(-1)] = active;
+  if (active.length <= 1) {
+    if (only !== undefined) draft.resize(only, wanted);
+    return;
+  }
+  if (newSet !== undefined && isSaturated(deployment, newSet)) {
+    for (const set of draft.old) draft.resize(set, 0);
+    return;
+  }
+  if (isRollingUpdate(deployment)) for (const { set, replicas } of shareReplicas(deployment, active)) draft.resize(set, replicas, true);
+}
+
+/** The new set has all replicas, all available, and knows how many are wanted. */
+function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
+  const wanted = wantedReplicas(deployment);
+  return sizeOf(set) === wanted && wholeNumber(set.metadata.annotations?.[deploymentAnnotations.desiredReplicas]) === wanted && availableOf(set) === wanted;
+}
+
+/** Old sets without pods beyond the history that is kept go, the oldest revisions first. */
+function cleanUp(draft: Draft): void {
+  const limit = revisionHistoryLimit(draft.deployment);
+  if (limit === undefined) return;
+  const kept = draft.old.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const byRevision = kept.toSorted((left, right) => revisionOf(left) - revisionOf(right) || compareAge(left, right));
+  for (const set of byRevision.slice(0, Math.max(0, kept.length - limit))) {
+    const { replicas = 0, observedGeneration = 0 } = set.status ?? {};
+    if (replicas === 0 && sizeOf(set) === 0 && (set.metadata.generation ?? 0) <= observedGeneration) draft.delete(set);
+  }
+}

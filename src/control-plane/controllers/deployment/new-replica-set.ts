@@ -1,0 +1,67 @@
+import type { Deployment } from '../../../api/apps/deployment.ts';
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import { deployments } from '../../../api/client/resource-types.ts';
+import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
+import { hashTemplate, withLabel } from '../../controller-runtime/pod-template.ts';
+import { deploymentAnnotations, maxSurge, templateHashLabel, wantedReplicas, wholeNumber } from './deployment-facts.ts';
+
+/** A history of revisions that is longer loses its oldest. */
+const HISTORY_LIMIT_CHARS = 2000;
+const LONGEST_NAME = 253;
+/** Annotations of the deployment that are not those of its replica sets. */
+const notCopied: ReadonlySet<string> = new Set([...Object.values(deploymentAnnotations), 'kubectl.kubernetes.io/last-applied-configuration', 'deprecated.deployment.rollback.to']);
+
+/** The ReplicaSet for the deployment's template, with no replicas yet. Its name follows from the template, so that making it twice makes one. */
+export function buildNewSet(deployment: Deployment, revision: number): ReplicaSet {
+  const { spec, metadata, status } = deployment;
+  const hash = hashTemplate(spec.template, status?.collisionCount);
+  const labels = withLabel(spec.template.metadata.labels, templateHashLabel, hash);
+  const set: ReplicaSet = {
+    metadata: { name: nameOf(metadata.name, hash), namespace: metadata.namespace, uid: '', ownerReferences: [newControllerRef(deployments, deployment)], labels },
+    spec: {
+      replicas: 0,
+      ...(spec.minReadySeconds !== undefined && { minReadySeconds: spec.minReadySeconds }),
+      selector: { ...spec.selector, matchLabels: withLabel(spec.selector.matchLabels, templateHashLabel, hash) },
+      template: { ...spec.template, metadata: { ...spec.template.metadata, labels } },
+    },
+  };
+  return withReplicasAnnotations(deployment, syncNewSet(deployment, set, revision));
+}
+
+function nameOf(deployment: string, hash: string): string {
+  return `${deployment.slice(0, LONGEST_NAME - hash.length - 1)}-${hash}`;
+}
+
+/** The set with what it takes over from the deployment: annotations, minReadySeconds, and the newest revision. The same object when nothing is to change. */
+export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: number): ReplicaSet {
+  const annotations: Record<string, string> = { ...set.metadata.annotations };
+  for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {})) if (!notCopied.has(key)) annotations[key] = value;
+  const known = annotations[deploymentAnnotations.revision];
+  const knownRevision = known === undefined || known === '' ? 0 : wholeNumber(known);
+  if (knownRevision !== undefined && knownRevision < revision) {
+    if (known !== undefined) remember(annotations, known);
+    annotations[deploymentAnnotations.revision] = String(revision);
+  }
+  const minReadySeconds = deployment.spec.minReadySeconds ?? 0;
+  const before = set.metadata.annotations ?? {};
+  const same = Object.keys(annotations).length === Object.keys(before).length && Object.entries(annotations).every(([key, value]) => before[key] === value);
+  if (same && (set.spec.minReadySeconds ?? 0) === minReadySeconds) return set;
+  return { ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, minReadySeconds } };
+}
+
+/** A set that becomes the newest again keeps which revisions it was. */
+function remember(annotations: Record<string, string>, revision: string): void {
+  const before = (annotations[deploymentAnnotations.revisionHistory] ?? '').split(',').filter((each) => each !== '');
+  const history = [...before, revision];
+  while (history.length > 1 && history.join(',').length > HISTORY_LIMIT_CHARS) history.shift();
+  annotations[deploymentAnnotations.revisionHistory] = history.join(',');
+}
+
+/** How many replicas the deployment had when the set was sized: a later look tells from it whether it was scaled since. */
+export function withReplicasAnnotations(deployment: Deployment, set: ReplicaSet): ReplicaSet {
+  const desired = String(wantedReplicas(deployment));
+  const most = String(wantedReplicas(deployment) + maxSurge(deployment));
+  const { annotations = {} } = set.metadata;
+  if (annotations[deploymentAnnotations.desiredReplicas] === desired && annotations[deploymentAnnotations.maxReplicas] === most) return set;
+  return { ...set, metadata: { ...set.metadata, annotations: { ...annotations, [deploymentAnnotations.desiredReplicas]: desired, [deploymentAnnotations.maxReplicas]: most } } };
+}
