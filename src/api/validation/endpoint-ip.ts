@@ -23,3 +23,8 @@ export function addressWarnings(field: string, address: string): string[] {
   if (canonical === undefined || canonical === address) return [];
   return [`${field}: IPv6 address ${JSON.stringify(address)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`];
 }
+
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+export function joinHostPort(address: string, port: number): string {
+  return isIpv6Text(address) ? `[${address}]:${port}` : `${address}:${port}`;
+}

@@ -4,13 +4,17 @@ import { batchResources } from './batch.ts';
 import { configResources } from './config.ts';
 import { coordinationResources } from './coordination.ts';
 import { discoveryResources } from './discovery.ts';
+import { endpointsResources } from './endpoints.ts';
+import { eventResources } from './events.ts';
 import { podResources } from './pods.ts';
 import { policyResources } from './policy.ts';
 import { rbacResources } from './rbac.ts';
 import { runtimeClassResources } from './runtime-classes.ts';
 import { schedulingResources } from './scheduling.ts';
 import { storageResources } from './storage.ts';
+import { tenancyResources } from './tenancy.ts';
 import { volumeResources } from './volumes.ts';
+
 /** Every kind the API server serves. */
 export const allResources: readonly ResourceDefinition[] = [
   ...configResources,
@@ -25,4 +29,7 @@ export const allResources: readonly ResourceDefinition[] = [
   ...discoveryResources,
   ...coordinationResources,
   ...schedulingResources,
+  ...tenancyResources,
+  ...endpointsResources,
+  ...eventResources,
 ];

@@ -1,0 +1,46 @@
+import { endpoints } from '../../api/client/resource-types.ts';
+import type { Endpoints } from '../../api/core/endpoints.ts';
+import { EndpointsSchema } from '../../api/core/endpoints.ts';
+import { defaultEndpoints } from '../../api/defaults/default-endpoints.ts';
+import { addressWarnings, joinHostPort } from '../../api/validation/endpoint-ip.ts';
+import { checkDnsSubdomain } from '../../api/validation/names.ts';
+import { validateEndpoints } from '../../api/validation/validate-endpoints.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { listSome } from './cells.ts';
+import { defineResource } from './define-resource.ts';
+
+/** Ready ones only. */
+function endpointsText({ subsets = [] }: Endpoints): string {
+  if (subsets.length === 0) return '<none>';
+  const shown = subsets.flatMap(({ addresses = [], ports = [] }) =>
+    ports.length === 0 ? addresses.map(({ ip }) => ip) : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
+  );
+  return listSome(shown, '');
+}
+
+/** The controller's own are spared the check. */
+function warnings({ metadata, subsets = [] }: Endpoints): string[] {
+  if (metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller') return [];
+  return subsets.flatMap((subset, index) =>
+    (['addresses', 'notReadyAddresses'] as const).flatMap((field) => (subset[field] ?? []).flatMap(({ ip }, position) => addressWarnings(`subsets[${index}].${field}[${position}].ip`, ip))),
+  );
+}
+
+const endpointsDefinition: ResourceDefinition<Endpoints> = {
+  type: endpoints,
+  singular: 'endpoints',
+  shortNames: ['ep'],
+  schema: EndpointsSchema,
+  storagePath: 'services/endpoints',
+  rules: {
+    applyDefaults: defaultEndpoints,
+    validate: (object) => validateEndpoints(object),
+    validateName: checkDnsSubdomain,
+    validateUpdate: validateEndpoints,
+    warnings,
+    allowCreateOnUpdate: true,
+  },
+  columns: [{ name: 'Endpoints', type: 'string', description: 'Where the service is ready.', cell: endpointsText }],
+};
+
+export const endpointsResources: readonly ResourceDefinition[] = [defineResource(endpointsDefinition)];
