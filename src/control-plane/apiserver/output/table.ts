@@ -38,7 +38,9 @@ export function tableColumns(definition: ResourceDefinition): readonly TableColu
 }
 
 function completeColumns(own: readonly TableColumn<ApiObject>[]): readonly TableColumn<ApiObject>[] {
-  const withName = own.some((column) => column.format === 'name') ? own : [nameColumn, ...own];
+  // Who brings the name brings all: events begin with when they happened, and have no age.
+  if (own.some((column) => column.format === 'name')) return own;
+  const withName = [nameColumn, ...own];
   if (own.some((column) => column.name === 'Age')) return withName;
   // What only `-o wide` shows comes after the age.
   const firstWide = withName.findIndex((column) => (column.priority ?? 0) > 0);
