@@ -5,6 +5,7 @@ export type Complaints = readonly string[];
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const subdomain = `${label}(\\.${label})*`;
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const labelUnderscore = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const subdomainUnderscore = `${labelUnderscore}(\\.${labelUnderscore})*`;
 const labelKey = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
@@ -13,6 +14,7 @@ const configKey = '[-._a-zA-Z0-9]+';
 const headerName = '[-A-Za-z0-9]+';
 
 const labelPattern = new RegExp(`^${label}$`);
+const label1035Pattern = new RegExp(`^${label1035}$`);
 const subdomainPattern = new RegExp(`^${subdomain}$`);
 const subdomainUnderscorePattern = new RegExp(`^${subdomainUnderscore}$`);
 const labelKeyPattern = new RegExp(`^${labelKey}$`);
@@ -49,6 +51,16 @@ export function checkDnsLabel(value: string): Complaints {
   if (matches(labelPattern, value, 253)) return complaints;
   if (matches(subdomainPattern, value, 253)) complaints.push('must not contain dots');
   else complaints.push(regexError("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", label, ['my-name', '123-abc']));
+  return complaints;
+}
+
+/** Stricter than a DNS label: begins with a letter. */
+export function checkDns1035Label(value: string): Complaints {
+  const complaints: string[] = [];
+  if (byteLength(value) > 63) complaints.push(tooManyCharacters(63));
+  if (!matches(label1035Pattern, value, 63)) {
+    complaints.push(regexError("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", label1035, ['my-name', 'abc-123']));
+  }
   return complaints;
 }
 

@@ -1,6 +1,10 @@
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { appsResources } from './apps.ts';
 import { batchResources } from './batch.ts';
+import { admissionregistrationResources } from './admissionregistration.ts';
+import { authenticationResources } from './authentication.ts';
+import { authorizationResources } from './authorization.ts';
+import { certificateResources } from './certificates.ts';
 import { configResources } from './config.ts';
 import { coordinationResources } from './coordination.ts';
 import { discoveryResources } from './discovery.ts';
@@ -22,7 +26,7 @@ export const allResources: readonly ResourceDefinition[] = [
   ...volumeResources,
   ...rbacResources,
   ...runtimeClassResources,
-  ...storageResources,
+  ...storageResources, ...authenticationResources, ...authorizationResources, ...certificateResources, ...admissionregistrationResources,
   ...appsResources,
   ...batchResources,
   ...policyResources,
