@@ -55,12 +55,12 @@ class Comparer {
       const present = !isAbsent(field.schema, now) || (now !== undefined && this.#emptied === 'changed');
       if (!isAbsent(field.schema, then)) {
         if (present) this.#both(field.element, field.schema, then, now);
-        else this.#gone(field.element, field.schema, then, field.alwaysThere);
+        else this.#gone(field.element, field.schema, then);
       } else if (present) this.#new(field.element, field.schema, now, field.alwaysThere);
     }
     for (const key of Object.keys(before)) {
       const field = plan.get(key);
-      if (field !== undefined && !Object.hasOwn(after, key) && !isAbsent(field.schema, before[key])) this.#gone(field.element, field.schema, before[key], field.alwaysThere);
+      if (field !== undefined && !Object.hasOwn(after, key) && !isAbsent(field.schema, before[key])) this.#gone(field.element, field.schema, before[key]);
     }
   }
 
@@ -71,7 +71,7 @@ class Comparer {
       if (then === undefined) this.#new(fieldElement(key), values, after[key], false);
       else if (after[key] !== undefined) this.#both(fieldElement(key), values, then, after[key]);
     }
-    for (const key of Object.keys(before)) if ((Object.hasOwn(after, key) ? after[key] : undefined) === undefined && before[key] !== undefined) this.#gone(fieldElement(key), values, before[key], false);
+    for (const key of Object.keys(before)) if ((Object.hasOwn(after, key) ? after[key] : undefined) === undefined && before[key] !== undefined) this.#gone(fieldElement(key), values, before[key]);
   }
 
   #items(schema: ArraySchema, before: readonly unknown[], after: readonly unknown[]): void {
@@ -92,7 +92,7 @@ class Comparer {
   }
 
   #goneItems(element: string, schema: Schema, items: readonly unknown[]): void {
-    if (items.length === 1) this.#gone(element, schema, items[0], false);
+    if (items.length === 1) this.#gone(element, schema, items[0]);
     else this.removed.add(element, leaf);
   }
 
@@ -121,8 +121,8 @@ class Comparer {
     this.changed.add(element, isAtomic(schema, value) ? leaf : makeNode(!alwaysThere, wholeFields(schema, value, alwaysThere)));
   }
 
-  #gone(element: string, schema: Schema, value: unknown, alwaysThere: boolean): void {
-    this.removed.add(element, isAtomic(schema, value) ? leaf : makeNode(!alwaysThere, wholeFields(schema, value, alwaysThere)));
+  #gone(element: string, schema: Schema, value: unknown): void {
+    this.removed.add(element, isAtomic(schema, value) ? leaf : makeNode(true, wholeFields(schema, value)));
   }
 }
 
