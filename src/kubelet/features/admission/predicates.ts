@@ -6,7 +6,7 @@ import { isPodLevelResource } from '../../../api/resources.ts';
 import { outOfReason, podReasons } from '../../../api/reasons.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
 import { hasPortConflict } from './host-ports.ts';
-import { matchesNodeAffinity, untoleratedTaint } from './node-selection.ts';
+import { matchesNodeAffinity, untoleratedTaint } from '../../../api/node-selection.ts';
 import { computeShortages, shortageMessage, type Shortage } from './resource-fit.ts';
 
 export interface PredicateResult {

@@ -1,10 +1,10 @@
-import type { Node, Taint } from '../../../api/core/node.ts';
-import type { Pod } from '../../../api/core/pod.ts';
-import type { NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../../api/core/scheduling.ts';
-import { matchesRequirement, type Labels } from '../../../api/selectors.ts';
+import type { Node, Taint } from './core/node.ts';
+import type { Pod } from './core/pod.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm, Toleration } from './core/scheduling.ts';
+import { matchesRequirement, type Labels } from './selectors.ts';
 
 /** Whether the pod's node selector and required node affinity let it run here (upstream: component-helpers scheduling/corev1/nodeaffinity). */
-export function matchesNodeAffinity(pod: Pod, node: Node): boolean {
+export function matchesNodeAffinity(pod: Pick<Pod, 'spec'>, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -20,10 +20,10 @@ function matchesTerm(term: NodeSelectorTerm, name: string, labels: Labels): bool
 
 const holds = ({ key, operator, values = [] }: NodeSelectorRequirement, among: Labels): boolean => matchesRequirement({ key, operator, values }, among);
 
-/** The first taint that would end the pod here and that it does not tolerate. */
-export function untoleratedTaint(pod: Pod, taints: readonly Taint[], comparisons: boolean): Taint | undefined {
+/** The first taint of these effects that the pod does not tolerate; those that would end it here unless said otherwise. */
+export function untoleratedTaint(pod: Pick<Pod, 'spec'>, taints: readonly Taint[], comparisons: boolean, effects: readonly Taint['effect'][] = ['NoExecute']): Taint | undefined {
   const tolerations = pod.spec.tolerations ?? [];
-  return taints.find((taint) => taint.effect === 'NoExecute' && !tolerations.some((toleration) => tolerates(toleration, taint, comparisons)));
+  return taints.find((taint) => effects.includes(taint.effect) && !tolerations.some((toleration) => tolerates(toleration, taint, comparisons)));
 }
 
 /** An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt` need an alpha gate. */
