@@ -1,0 +1,36 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
+import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { createPriority } from '../admission/priority.ts';
+import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
+import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { taintNodesByCondition } from '../admission/taint-nodes-by-condition.ts';
+import { createRbacEscalationCheck } from '../authz/rbac/rbac-escalation.ts';
+import type { RoleGrants } from '../authz/rbac/role-grants.ts';
+import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import type { Authorizer } from '../model/user-info.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+
+export interface AdmissionParts {
+  readonly reader: ObjectReader;
+  readonly grants: RoleGrants;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** All plugins that are on, in upstream's order (kubeapiserver/options AllOrderedPlugins). */
+export function composeAdmission(options: ControlPlaneOptions, { reader, grants, authorizer, clock, random }: AdmissionParts): readonly AdmissionPlugin[] {
+  const ordered: readonly AdmissionPlugin[] = [
+    createNamespaceLifecycle(reader),
+    createServiceAccountAdmission({ reader, clock, random }),
+    taintNodesByCondition,
+    createPriority(reader),
+    createDefaultTolerationSeconds({ seconds: options.tolerationSeconds }),
+    createRuntimeClassAdmission(reader),
+    createRbacEscalationCheck(grants, authorizer),
+  ];
+  return ordered.filter(({ name }) => !options.disabledAdmission.includes(name));
+}

@@ -1,0 +1,121 @@
+import { hostname } from 'node:os';
+import path from 'node:path';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import type { Clock } from '../../base/clock.ts';
+import { KubeletError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import { formatGroupResource } from '../../api/status/api-status-error.ts';
+import { createApiServer } from '../apiserver/create-api-server.ts';
+import type { ApiServer } from '../apiserver/create-api-server.ts';
+import { unionAuthorizer } from '../authz/union.ts';
+import { RoleGrants } from '../authz/rbac/role-grants.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import type { UserInfo } from '../model/user-info.ts';
+import { ensureClusterPki } from '../pki/cluster-pki.ts';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import { createCacheReader } from '../registry/cache-reader.ts';
+import { createRegistry } from '../registry/create-registry.ts';
+import { DefinitionIndex } from '../registry/definition-index.ts';
+import { createLocalClient } from '../registry/local-client.ts';
+import { ObjectCache } from '../registry/object-cache.ts';
+import { allResources } from '../resources/all.ts';
+import type { Storage } from '../storage/storage.ts';
+import { composeAdmission } from './compose-admission.ts';
+import { composeAuthenticators } from './compose-authenticators.ts';
+import { composeAuthorizers } from './compose-authorizers.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { firstAddress } from './service-range.ts';
+import { versionInfo } from './version-info.ts';
+
+/** The world as the control plane needs it. */
+export interface World {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface ComposedApiServer {
+  readonly server: ApiServer;
+  readonly reader: ObjectReader;
+  readonly pki: ClusterPki;
+  /** The API for a caller in this process, as that user. */
+  clientOf(user: UserInfo, fieldManager: string): ApiClient;
+  listen(): Promise<{ readonly port: number }>;
+  stop(): Promise<void>;
+}
+
+/** Reads the store, and joins the request path's parts in the order requests meet them. */
+export async function composeApiServer(options: ControlPlaneOptions, storage: Storage, world: World): Promise<ComposedApiServer> {
+  const { clock, random, log } = world;
+  const definitions = new DefinitionIndex(allResources);
+  const cache = new ObjectCache({ storage, definitions, clock, log });
+  await cache.start();
+  const reader = createCacheReader(cache, definitions);
+  const pki = await preparePki(options, world);
+  const grants = new RoleGrants(reader);
+  const authorizers = composeAuthorizers(options, reader, grants);
+  const authorizer = unionAuthorizer(authorizers);
+  const access = composeAuthenticators(options, { reader, pki, ...world });
+  const registry = createRegistry({
+    cache,
+    reader,
+    storage,
+    definitions,
+    clock,
+    random,
+    claimSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
+    admission: composeAdmission(options, { reader, grants, authorizer, clock, random }),
+    services: access.services,
+    reviewAccess: ({ user }) => ({
+      user,
+      authorize: async (attributes) => authorizer.authorize(attributes),
+      rulesFor: (of, namespace) => authorizer.rulesFor?.(of, namespace) ?? Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true }),
+      authenticateToken: access.authenticateToken,
+    }),
+  });
+  const server = createApiServer({
+    registry,
+    definitions: allResources,
+    authenticators: access.authenticators,
+    authorizers,
+    anonymousAuth: options.anonymousAuth,
+    version: versionInfo(),
+    healthChecks: [{ name: 'etcd', check: () => storage.check() }],
+    countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
+    limits: options.limits,
+    clock,
+    random,
+    log,
+  });
+  return {
+    server,
+    reader,
+    pki,
+    clientOf: (user, fieldManager) => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager }),
+    listen: () => {
+      const { certificatePem: cert, keyPem: key } = pki.serving;
+      return server.listen({ host: options.bindAddress, port: options.securePort, tls: { cert, key, clientCa: pki.authority.certificatePem } });
+    },
+    stop: async () => {
+      await server.stop();
+      access.close();
+      cache.stop();
+    },
+  };
+}
+
+function preparePki(options: ControlPlaneOptions, { clock, log }: World): Promise<ClusterPki> {
+  const serviceAddresses = options.serviceCidrs.map(firstAddress);
+  if (serviceAddresses.length === 0) throw new KubeletError('Invalid', '--service-cluster-ip-range names no range');
+  return ensureClusterPki({
+    folder: path.resolve(options.dataDir),
+    nowMs: clock.nowMs(),
+    log,
+    serverUrl: `https://127.0.0.1:${options.securePort}`,
+    hostname: hostname(),
+    addresses: [options.advertiseAddress],
+    extraNames: options.certSans,
+    serviceAddresses,
+  });
+}

@@ -1,0 +1,67 @@
+import { createInformers } from '../../api/client/informer.ts';
+import type { UserInfo } from '../model/user-info.ts';
+import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
+import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
+import { ensureBootstrapObjects } from './bootstrap-objects.ts';
+import { composeApiServer } from './compose-api-server.ts';
+import type { World } from './compose-api-server.ts';
+import { composeControllers } from './compose-controllers.ts';
+import { composeScheduler } from './compose-scheduler.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { openStorage } from './open-storage.ts';
+import { firstAddress } from './service-range.ts';
+
+export interface ControlPlane {
+  /** Resolves when requests are served and the cluster has what every cluster has. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The server itself, when it keeps the cluster's own objects. */
+const itself: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
+/** Who watches for the controllers and the scheduler. */
+const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+
+/** Part of a running control plane, started in the order of the list and stopped in reverse. */
+interface Part {
+  start(): void | Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The whole control plane in one process. Opens the store and reads it; rejects when that cannot be done. */
+export async function composeControlPlane(options: ControlPlaneOptions, world: World): Promise<ControlPlane> {
+  const storage = await openStorage(options, world.clock, world.log);
+  const api = await composeApiServer(options, storage, world).catch(async (error: unknown) => {
+    await storage.close();
+    throw error;
+  });
+  const client = api.clientOf(itself, 'kube-apiserver');
+  const informers = createInformers({ ...world, client: api.clientOf(manager, 'kube-controller-manager') });
+  const controllers = composeControllers(options, api, informers, world);
+  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
+  const parts: readonly Part[] = [createRoleAggregation({ ...world, reader: api.reader, client }), informers, controllers, ...scheduler];
+  const started: Part[] = [];
+  return {
+    start: async () => {
+      const { port } = await api.listen();
+      await ensureBootstrapObjects(client, {
+        advertiseAddress: options.advertiseAddress,
+        securePort: port,
+        serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
+        clientCa: api.pki.authority.certificatePem,
+      });
+      await ensureDefaultPolicy(client, world.log);
+      for (const part of parts) {
+        await part.start();
+        started.push(part);
+      }
+      world.log.info('serving', { address: options.bindAddress, port });
+    },
+    stop: async () => {
+      for (const part of started.reverse()) await part.stop();
+      await api.stop();
+      await storage.close();
+    },
+  };
+}

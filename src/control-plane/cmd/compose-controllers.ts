@@ -1,0 +1,33 @@
+import type { Informers } from '../../api/client/informer.ts';
+import { KubeletError } from '../../base/errors.ts';
+import type { UserInfo } from '../model/user-info.ts';
+import type { ComposedApiServer, World } from './compose-api-server.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { controllersTable } from './controllers-table.ts';
+import type { ControllerEntry } from './controllers-table.ts';
+
+/** The user a controller acts as (upstream: --use-service-account-credentials). */
+function accountOf(name: string): UserInfo {
+  return { name: `system:serviceaccount:kube-system:${name}`, groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'] };
+}
+
+/** The controllers that are on, over informers they share. */
+export function composeControllers(options: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, world: World): { start(): void; stop(): Promise<void> } {
+  const controllers = selectControllers(options.controllers, controllersTable).map(({ name, create }) => create({ ...world, rootCa: api.pki.authority.certificatePem, informers, client: api.clientOf(accountOf(name), 'kube-controller-manager') }));
+  return {
+    start: () => {
+      for (const controller of controllers) controller.start();
+    },
+    stop: async () => {
+      for (const controller of [...controllers].reverse()) await controller.stop();
+    },
+  };
+}
+
+/** `*` is all, `-name` takes one away, `name` adds one. Throws `Invalid` for names there are none of. */
+export function selectControllers(wanted: readonly string[], all: readonly ControllerEntry[]): readonly ControllerEntry[] {
+  const known = all.map(({ name }) => name);
+  const unknown = wanted.filter((each) => each !== '*' && !known.includes(each.replace(/^-/, '')));
+  if (unknown.length > 0) throw new KubeletError('Invalid', `--controllers: there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  return all.filter(({ name }) => !wanted.includes(`-${name}`) && (wanted.includes('*') || wanted.includes(name)));
+}

@@ -1,0 +1,273 @@
+import { isIP } from 'node:net';
+import { parseArgs } from 'node:util';
+import type { AuthorizationMode, ControlPlaneOptions, OidcOptions } from './control-plane-options.ts';
+import { firstAddress } from './service-range.ts';
+
+interface Flag {
+  readonly type: 'string' | 'boolean' | 'list';
+  /** As it would be written on the command line. */
+  readonly default?: string;
+  readonly help: string;
+}
+
+/** Every flag; names and meanings are those of kube-apiserver, kube-controller-manager and kube-scheduler where they have it. */
+const flags = {
+  'data-dir': { type: 'string', default: '/var/lib/kubelet-ts/control-plane', help: 'certificates, kubeconfigs and the SQLite store live below this folder' },
+  'bind-address': { type: 'string', default: '0.0.0.0', help: 'address to listen on' },
+  'secure-port': { type: 'string', default: '6443', help: 'port to listen on' },
+  'advertise-address': { type: 'string', default: '127.0.0.1', help: 'address by which pods and nodes reach the API server' },
+  'cert-sans': { type: 'list', help: 'more names and addresses for the serving certificate' },
+  'service-cluster-ip-range': { type: 'list', default: '10.96.0.0/12', help: 'addresses for services' },
+  'service-node-port-range': { type: 'string', default: '30000-32767', help: 'ports for services of type NodePort' },
+  'storage-backend': { type: 'string', default: 'sqlite', help: 'sqlite, or etcd3' },
+  'etcd-servers': { type: 'list', default: 'http://127.0.0.1:2379', help: 'members of the etcd cluster' },
+  'etcd-cafile': { type: 'string', help: 'authority of https members' },
+  'etcd-certfile': { type: 'string', help: 'client certificate for etcd' },
+  'etcd-keyfile': { type: 'string', help: 'key of that certificate' },
+  'anonymous-auth': { type: 'boolean', default: 'true', help: 'requests without credentials are those of system:anonymous' },
+  'token-auth-file': { type: 'string', help: 'CSV of token,user,uid,"groups"' },
+  'basic-auth-file': { type: 'string', help: 'CSV of password,user,uid,"groups"; off unless given' },
+  'authentication-token-webhook-config-file': { type: 'string', help: 'kubeconfig of a server that is asked with TokenReview' },
+  'oidc-issuer-url': { type: 'string', help: 'OpenID Connect issuer; with --oidc-client-id' },
+  'oidc-client-id': { type: 'string', help: 'audience of its tokens' },
+  'oidc-username-claim': { type: 'string', default: 'sub', help: 'claim that is the user name' },
+  'oidc-username-prefix': { type: 'string', help: 'put before user names; "-" for none; default ISSUER# unless the claim is email' },
+  'oidc-groups-claim': { type: 'string', help: 'claim that lists groups' },
+  'oidc-groups-prefix': { type: 'string', default: '', help: 'put before groups' },
+  'oidc-required-claim': { type: 'list', help: 'key=value that a token must have' },
+  'oidc-signing-algs': { type: 'list', default: 'RS256', help: 'accepted signatures' },
+  'oidc-ca-file': { type: 'string', help: 'authority of the issuer' },
+  'service-account-issuer': { type: 'string', default: 'https://kubernetes.default.svc.cluster.local', help: 'issuer of service accounts’ tokens' },
+  'api-audiences': { type: 'list', help: 'audiences of the API; default the issuer' },
+  'authorization-mode': { type: 'list', default: 'Node,RBAC', help: 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny; asked in this order' },
+  'authorization-policy-file': { type: 'string', help: 'policies of ABAC, one JSON object a line' },
+  'authorization-webhook-config-file': { type: 'string', help: 'kubeconfig of a server that is asked with SubjectAccessReview' },
+  'enable-admission-plugins': { type: 'list', help: 'plugins beside those that are on by default' },
+  'disable-admission-plugins': { type: 'list', help: 'plugins that are off' },
+  'admission-control-config-file': { type: 'string', help: 'AdmissionConfiguration with settings of plugins' },
+  'audit-policy-file': { type: 'string', help: 'audit.k8s.io/v1 Policy; with --audit-log-path' },
+  'audit-log-path': { type: 'string', help: 'file for audit events, one JSON object a line; "-" is standard output' },
+  'audit-log-maxage': { type: 'string', default: '0', help: 'days that old files are kept; 0 for ever' },
+  'audit-log-maxbackup': { type: 'string', default: '0', help: 'old files that are kept; 0 all' },
+  'audit-log-maxsize': { type: 'string', default: '100', help: 'megabytes of a file before the next is begun' },
+  'max-requests-inflight': { type: 'string', default: '400', help: 'reading requests at once' },
+  'max-mutating-requests-inflight': { type: 'string', default: '200', help: 'writing requests at once' },
+  'enable-priority-and-fairness': { type: 'boolean', default: 'true', help: 'share what may be in flight fairly' },
+  'client-qps': { type: 'string', default: '0', help: 'requests a second of one user; 0 for no limit' },
+  'client-burst': { type: 'string', default: '0', help: 'requests at once of one user, above that' },
+  'event-ttl-seconds': { type: 'string', default: '3600', help: 'how long events are kept' },
+  'default-not-ready-toleration-seconds': { type: 'string', default: '300', help: 'how long pods stay on a node that fails' },
+  'kubelet-preferred-address-types': { type: 'list', default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP', help: 'which addresses of nodes are tried, in this order' },
+  controllers: { type: 'list', default: '*', help: '* for all, NAME for one, -NAME for all but one' },
+  scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
+  'scheduler-config': { type: 'string', help: 'KubeSchedulerConfiguration' },
+  'logging-format': { type: 'string', default: 'text', help: 'text, as klog, or json' },
+  v: { type: 'string', default: '0', help: 'verbosity of the log' },
+  help: { type: 'boolean', default: 'false', help: 'this text' },
+  version: { type: 'boolean', default: 'false', help: 'the version' },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+type FlagName = keyof typeof flags;
+const names = Object.keys(flags) as FlagName[];
+const flagOf = (name: FlagName): Flag => flags[name];
+
+export interface CommandLine {
+  readonly options: ControlPlaneOptions;
+  readonly log: { readonly format: 'text' | 'json'; readonly verbosity: number };
+}
+
+export type ParsedCommandLine = { readonly kind: 'run'; readonly line: CommandLine } | { readonly kind: 'help' | 'version' } | { readonly kind: 'error'; readonly errors: readonly string[] };
+
+/** Reads the command line. What is wrong is told all at once, each naming its flag. */
+export function parseCommandLine(args: readonly string[]): ParsedCommandLine {
+  let given: Readonly<Record<string, string | boolean | undefined>>;
+  try {
+    const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+    given = parseArgs({ args: args.map(withValue), options, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    return { kind: 'error', errors: [error instanceof Error ? error.message : String(error)] };
+  }
+  const reader = new FlagReader(given);
+  if (reader.boolean('help')) return { kind: 'help' };
+  if (reader.boolean('version')) return { kind: 'version' };
+  const line = readLine(reader);
+  return reader.errors.length > 0 ? { kind: 'error', errors: reader.errors } : { kind: 'run', line };
+}
+
+/** A switch without a value is on, as in `--anonymous-auth`. */
+function withValue(arg: string): string {
+  const name = arg.replace(/^--?/, '');
+  const flag = names.find((each) => each === name);
+  if (arg.startsWith('-') && flag !== undefined && flagOf(flag).type === 'boolean') return `--${name}=true`;
+  return arg.replace(/^-v(?==|$)/, '--v');
+}
+
+export function helpText(): string {
+  const rows = names.map((name) => {
+    const { type, default: byDefault, help } = flagOf(name);
+    const value = type === 'boolean' ? '' : type === 'list' ? ' A,B' : ' VALUE';
+    return `  ${`--${name}${value}`.padEnd(50)} ${help}${byDefault === undefined || byDefault === '' ? '' : ` (default ${byDefault})`}`;
+  });
+  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process, for the agent of this project or any kubelet of v1.34 to v1.36.\n\n${rows.join('\n')}\n`;
+}
+
+class FlagReader {
+  readonly errors: string[] = [];
+  readonly #given: Readonly<Record<string, string | boolean | undefined>>;
+
+  constructor(given: Readonly<Record<string, string | boolean | undefined>>) {
+    this.#given = given;
+  }
+
+  text(name: FlagName): string | undefined {
+    const value = this.#given[name] ?? flagOf(name).default;
+    return value === undefined ? undefined : String(value);
+  }
+
+  required(name: FlagName): string {
+    return this.text(name) ?? '';
+  }
+
+  list(name: FlagName): readonly string[] {
+    return (this.text(name) ?? '').split(',').map((each) => each.trim()).filter((each) => each !== '');
+  }
+
+  boolean(name: FlagName): boolean {
+    const value = this.required(name);
+    if (value !== 'true' && value !== 'false') this.errors.push(`--${name}: ${JSON.stringify(value)} is neither true nor false`);
+    return value === 'true';
+  }
+
+  number(name: FlagName, least = 0, most = Number.MAX_SAFE_INTEGER): number {
+    const value = this.required(name);
+    const number = /^\d+$/.test(value) ? Number(value) : NaN;
+    if (!(number >= least && number <= most)) this.errors.push(`--${name}: ${JSON.stringify(value)} is no whole number of at least ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`}`);
+    return number;
+  }
+
+  oneOf<const Values extends readonly string[]>(name: FlagName, values: Values): Values[number] {
+    const value = this.required(name);
+    const found = values.find((each) => each === value);
+    if (found === undefined) this.errors.push(`--${name}: ${JSON.stringify(value)} is none of ${values.join(', ')}`);
+    return found ?? (values[0] as Values[number]);
+  }
+}
+
+const modes = ['Node', 'RBAC', 'ABAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const satisfies readonly AuthorizationMode[];
+const optional = <Key extends string>(key: Key, value: string | undefined): Partial<Record<Key, string>> => (value === undefined ? {} : ({ [key]: value } as Record<Key, string>));
+
+function readLine(reader: FlagReader): CommandLine {
+  const options: ControlPlaneOptions = {
+    dataDir: reader.required('data-dir'),
+    bindAddress: reader.required('bind-address'),
+    securePort: reader.number('secure-port', 1, 65535),
+    advertiseAddress: address(reader, 'advertise-address'),
+    certSans: reader.list('cert-sans'),
+    serviceCidrs: ranges(reader),
+    nodePorts: portRange(reader),
+    storage: storage(reader),
+    anonymousAuth: reader.boolean('anonymous-auth'),
+    ...optional('tokenAuthFile', reader.text('token-auth-file')),
+    ...optional('basicAuthFile', reader.text('basic-auth-file')),
+    ...optional('authenticationTokenWebhookConfigFile', reader.text('authentication-token-webhook-config-file')),
+    ...oidc(reader),
+    serviceAccountIssuer: reader.required('service-account-issuer'),
+    apiAudiences: reader.text('api-audiences') === undefined ? [reader.required('service-account-issuer')] : reader.list('api-audiences'),
+    authorizationModes: authorizationModes(reader),
+    ...optional('authorizationPolicyFile', reader.text('authorization-policy-file')),
+    ...optional('authorizationWebhookConfigFile', reader.text('authorization-webhook-config-file')),
+    enabledAdmission: reader.list('enable-admission-plugins'),
+    disabledAdmission: reader.list('disable-admission-plugins'),
+    ...optional('admissionConfigFile', reader.text('admission-control-config-file')),
+    ...audit(reader),
+    limits: {
+      maxRequestsInflight: reader.number('max-requests-inflight'),
+      maxMutatingRequestsInflight: reader.number('max-mutating-requests-inflight'),
+      priorityAndFairness: reader.boolean('enable-priority-and-fairness'),
+      clientQps: reader.number('client-qps'),
+      clientBurst: reader.number('client-burst'),
+    },
+    eventTtlSeconds: reader.number('event-ttl-seconds', 1),
+    tolerationSeconds: reader.number('default-not-ready-toleration-seconds'),
+    controllers: reader.list('controllers'),
+    scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
+    kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
+  };
+  return { options, log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') } };
+}
+
+function address(reader: FlagReader, name: FlagName): string {
+  const value = reader.required(name);
+  if (isIP(value) === 0) reader.errors.push(`--${name}: ${JSON.stringify(value)} is no IP address`);
+  return value;
+}
+
+function ranges(reader: FlagReader): readonly string[] {
+  const found = reader.list('service-cluster-ip-range');
+  for (const range of found) {
+    try {
+      firstAddress(range);
+    } catch (error) {
+      reader.errors.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  return found;
+}
+
+function portRange(reader: FlagReader): { first: number; last: number } {
+  const value = reader.required('service-node-port-range');
+  const [, first = '', last = ''] = /^(\d{1,5})-(\d{1,5})$/.exec(value) ?? [];
+  const range = { first: Number(first), last: Number(last) };
+  if (first === '' || range.first < 1 || range.last > 65535 || range.first > range.last) reader.errors.push(`--service-node-port-range: ${JSON.stringify(value)} is no range such as 30000-32767`);
+  return range;
+}
+
+function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
+  if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') return { backend: 'sqlite' };
+  const files = { ...optional('caFile', reader.text('etcd-cafile')), ...optional('certFile', reader.text('etcd-certfile')), ...optional('keyFile', reader.text('etcd-keyfile')) };
+  return { backend: 'etcd3', servers: reader.list('etcd-servers'), ...files };
+}
+
+function authorizationModes(reader: FlagReader): readonly AuthorizationMode[] {
+  const found: AuthorizationMode[] = [];
+  for (const name of reader.list('authorization-mode')) {
+    const mode = modes.find((each) => each === name);
+    if (mode === undefined) reader.errors.push(`--authorization-mode: ${JSON.stringify(name)} is none of ${modes.join(', ')}`);
+    else if (found.includes(mode)) reader.errors.push(`--authorization-mode: ${mode} stands there twice`);
+    else found.push(mode);
+  }
+  if (found.includes('ABAC') && reader.text('authorization-policy-file') === undefined) reader.errors.push('--authorization-mode=ABAC needs --authorization-policy-file');
+  if (found.includes('Webhook') && reader.text('authorization-webhook-config-file') === undefined) reader.errors.push('--authorization-mode=Webhook needs --authorization-webhook-config-file');
+  return found;
+}
+
+function oidc(reader: FlagReader): { oidc?: OidcOptions } {
+  const [issuerUrl, clientId] = [reader.text('oidc-issuer-url'), reader.text('oidc-client-id')];
+  if (issuerUrl === undefined && clientId === undefined) return {};
+  if (issuerUrl === undefined || clientId === undefined) reader.errors.push('--oidc-issuer-url and --oidc-client-id go together');
+  const usernameClaim = reader.required('oidc-username-claim');
+  const prefix = reader.text('oidc-username-prefix') ?? (usernameClaim === 'email' ? '-' : `${issuerUrl ?? ''}#`);
+  const pairs = reader.list('oidc-required-claim').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const);
+  return {
+    oidc: {
+      issuerUrl: issuerUrl ?? '',
+      clientId: clientId ?? '',
+      usernameClaim,
+      usernamePrefix: prefix === '-' ? '' : prefix,
+      ...optional('groupsClaim', reader.text('oidc-groups-claim')),
+      groupsPrefix: reader.required('oidc-groups-prefix'),
+      requiredClaims: Object.fromEntries(pairs),
+      signingAlgs: reader.list('oidc-signing-algs'),
+      ...optional('caFile', reader.text('oidc-ca-file')),
+    },
+  };
+}
+
+function audit(reader: FlagReader): Pick<ControlPlaneOptions, 'audit'> {
+  const [policyFile, logPath] = [reader.text('audit-policy-file'), reader.text('audit-log-path')];
+  if (logPath === undefined) return {};
+  if (policyFile === undefined) reader.errors.push('--audit-log-path needs --audit-policy-file');
+  return {
+    audit: { policyFile: policyFile ?? '', logPath, maxAgeDays: reader.number('audit-log-maxage'), maxBackups: reader.number('audit-log-maxbackup'), maxSizeMib: reader.number('audit-log-maxsize', 1) },
+  };
+}

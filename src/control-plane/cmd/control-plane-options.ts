@@ -1,0 +1,59 @@
+/** Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's and kube-scheduler's. */
+export interface ControlPlaneOptions {
+  /** Certificates, keys, kubeconfigs and, for SQLite, the store. */
+  readonly dataDir: string;
+  readonly bindAddress: string;
+  readonly securePort: number;
+  /** Where others reach the API server. */
+  readonly advertiseAddress: string;
+  /** More names and addresses of the serving certificate. */
+  readonly certSans: readonly string[];
+  readonly serviceCidrs: readonly string[];
+  readonly nodePorts: { readonly first: number; readonly last: number };
+  readonly storage: { readonly backend: 'sqlite' } | { readonly backend: 'etcd3'; readonly servers: readonly string[]; readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly anonymousAuth: boolean;
+  readonly tokenAuthFile?: string;
+  readonly basicAuthFile?: string;
+  readonly oidc?: OidcOptions;
+  readonly authenticationTokenWebhookConfigFile?: string;
+  readonly serviceAccountIssuer: string;
+  readonly apiAudiences: readonly string[];
+  readonly authorizationModes: readonly AuthorizationMode[];
+  readonly authorizationPolicyFile?: string;
+  readonly authorizationWebhookConfigFile?: string;
+  readonly disabledAdmission: readonly string[];
+  readonly enabledAdmission: readonly string[];
+  /** AdmissionConfiguration with the settings of plugins (PodSecurity, EventRateLimit, ...). */
+  readonly admissionConfigFile?: string;
+  readonly audit?: AuditFileOptions;
+  readonly limits: { readonly maxRequestsInflight: number; readonly maxMutatingRequestsInflight: number; readonly priorityAndFairness: boolean; readonly clientQps: number; readonly clientBurst: number };
+  readonly eventTtlSeconds: number;
+  readonly tolerationSeconds: number;
+  /** `*` for all, `-name` to leave one out, or names. */
+  readonly controllers: readonly string[];
+  readonly scheduler: { readonly enabled: boolean; readonly configFile?: string };
+  readonly kubeletPreferredAddressTypes: readonly string[];
+}
+
+export type AuthorizationMode = 'Node' | 'RBAC' | 'ABAC' | 'Webhook' | 'AlwaysAllow' | 'AlwaysDeny';
+
+export interface OidcOptions {
+  readonly issuerUrl: string;
+  readonly clientId: string;
+  readonly usernameClaim: string;
+  readonly usernamePrefix: string;
+  readonly groupsClaim?: string;
+  readonly groupsPrefix: string;
+  readonly requiredClaims: Readonly<Record<string, string>>;
+  readonly signingAlgs: readonly string[];
+  readonly caFile?: string;
+}
+
+export interface AuditFileOptions {
+  readonly policyFile: string;
+  /** `-` is standard output. */
+  readonly logPath: string;
+  readonly maxAgeDays: number;
+  readonly maxBackups: number;
+  readonly maxSizeMib: number;
+}

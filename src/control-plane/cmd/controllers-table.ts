@@ -1,0 +1,35 @@
+import { allResources } from '../resources/all.ts';
+import type { ResourceType } from '../../api/client/resource-type.ts';
+import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
+import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
+import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
+import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
+import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
+import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
+import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
+
+/** What controllers are made of, beside what all have. */
+export interface ClusterControllerOptions extends ControllerOptions {
+  /** PEM of the cluster's authority. */
+  readonly rootCa: string;
+}
+
+/** A controller as `--controllers` names it. It acts as the service account of `kube-system` of its name, and may do what upstream lets that. */
+export interface ControllerEntry {
+  readonly name: string;
+  readonly create: (options: ClusterControllerOptions) => Controller;
+}
+
+/** Kinds that are kept, and can be deleted; events go by time. */
+const kept: readonly ResourceType[] = allResources.filter((each) => each.review === undefined && each.storedAs === undefined && each.ttlSeconds === undefined).map(({ type }) => type);
+const namespacedContents: readonly ResourceType[] = allResources.filter((each) => each.review === undefined && each.storedAs === undefined && each.type.namespaced).map(({ type }) => type);
+
+/** Every controller, in the order they are started. */
+export const controllersTable: readonly ControllerEntry[] = [
+  { name: 'service-account-controller', create: createServiceAccountController },
+  { name: 'root-ca-cert-publisher', create: createRootCaPublisher },
+  { name: 'namespace-controller', create: (options) => createNamespaceController({ ...options, types: namespacedContents }) },
+  { name: 'replicaset-controller', create: createReplicaSetController },
+  { name: 'deployment-controller', create: createDeploymentController },
+  { name: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
+];

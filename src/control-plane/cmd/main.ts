@@ -1,0 +1,54 @@
+/** The control plane as a program: flags, log, signals and exit codes. */
+import { mkdirSync } from 'node:fs';
+import { systemClock } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { createPinoLog } from '../../base/pino-log.ts';
+import { systemRandom } from '../../base/random.ts';
+import { composeControlPlane } from './compose-control-plane.ts';
+import { helpText, parseCommandLine } from './control-plane-flags.ts';
+import type { CommandLine } from './control-plane-flags.ts';
+import { versionInfo } from './version-info.ts';
+
+const FAILED = 1;
+
+async function main(args: readonly string[]): Promise<number | undefined> {
+  const parsed = parseCommandLine(args);
+  switch (parsed.kind) {
+    case 'help':
+      process.stdout.write(helpText());
+      return 0;
+    case 'version':
+      process.stdout.write(`Kubernetes ${versionInfo().gitVersion}\n`);
+      return 0;
+    case 'error':
+      for (const error of parsed.errors) process.stderr.write(`${error}\n`);
+      return FAILED;
+    case 'run':
+      return run(parsed.line);
+  }
+}
+
+/** Runs until it is told to stop; a second signal does not wait. */
+async function run({ options, log: { format, verbosity } }: CommandLine): Promise<number> {
+  const log = createPinoLog({ format, verbosity, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'control-plane' });
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const controlPlane = await composeControlPlane(options, { clock: systemClock, random: systemRandom, log });
+  await controlPlane.start();
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(FAILED));
+  log.info('stopping');
+  await controlPlane.stop();
+  return 0;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    if (code !== undefined) process.exit(code);
+  },
+  (error: unknown) => {
+    process.stderr.write(`${errorMessage(error)}\n`);
+    process.exit(FAILED);
+  },
+);

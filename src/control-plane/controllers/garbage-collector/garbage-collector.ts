@@ -1,0 +1,144 @@
+import { formatKey, keyOf, parseKey } from '../../../api/client/resource-type.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
+import type { OwnerReference } from '../../../api/core/meta.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { foregroundFinalizer, judgeByOwners, orphanFinalizer } from './judge-owners.ts';
+import type { JudgedOwner, OwnerState } from './judge-owners.ts';
+import { OwnerGraph } from './owner-graph.ts';
+import type { GraphNode } from './owner-graph.ts';
+
+/** Upstream: --concurrent-gc-syncs. */
+const WORKERS = 20;
+
+export interface GarbageCollectorOptions extends ControllerOptions {
+  /** The kinds that can own and be owned. Events are not among them: they go by time. */
+  readonly types: readonly ResourceType[];
+}
+
+/**
+ * Deletes what nobody owns any more, and lets owners go that wait for it (upstream: garbagecollector).
+ * 1. Whether an owner is there is asked of the server, never concluded from a cache.
+ * 2. An object is deleted only as the one that was judged: another of its name, or a newer version, is judged anew.
+ */
+export function createGarbageCollector(options: GarbageCollectorOptions): Controller {
+  const { clock, log } = options;
+  const graph = new OwnerGraph(options.informers, options.types);
+  const collector = new Collector(options, graph);
+  const queue = new WorkQueue({ name: 'garbage-collector', clock, log, workers: WORKERS, sync: (key) => collector.sync(key) });
+  const add = (node: GraphNode): void => queue.add(queueKey(node));
+  const ends = graph.informers.map((informer) => {
+    const consider = (object: GraphNode['object']): void => {
+      if (object.metadata.ownerReferences !== undefined || isLeaving(object)) add({ type: informer.type, object });
+    };
+    return informer.addHandlers({
+      onAdd: consider,
+      onUpdate: (before, after) => {
+        if (before.metadata.ownerReferences !== after.metadata.ownerReferences || isLeaving(after)) consider(after);
+        // An owner that begins to wait has its dependents looked at.
+        if (isLeaving(after) && !isLeaving(before)) for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
+      },
+      onDelete: (last) => {
+        for (const dependent of graph.dependentsOf(last.metadata.uid)) add(dependent);
+        // Its owners may have waited for it.
+        for (const { apiVersion, kind, name } of last.metadata.ownerReferences ?? []) {
+          const type = graph.typeOf(apiVersion, kind);
+          if (type !== undefined) queue.add(keyFor(type, { namespace: type.namespaced ? last.metadata.namespace : '', name }));
+        }
+      },
+    });
+  });
+  return runController({ name: 'garbage collector', log, queues: [queue], informers: graph.informers, ends });
+}
+
+const keyFor = (type: ResourceType, key: { readonly namespace: string; readonly name: string }): string => `${type.group}|${type.plural}|${formatKey(key)}`;
+const queueKey = ({ type, object }: GraphNode): string => keyFor(type, keyOf(object));
+
+/** Deleted, and held by a finalizer of the garbage collector. */
+function isLeaving({ metadata }: GraphNode['object']): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).some((each) => each === foregroundFinalizer || each === orphanFinalizer);
+}
+
+class Collector {
+  readonly #options: GarbageCollectorOptions;
+  readonly #graph: OwnerGraph;
+
+  constructor(options: GarbageCollectorOptions, graph: OwnerGraph) {
+    this.#options = options;
+    this.#graph = graph;
+  }
+
+  async sync(key: string): Promise<void> {
+    const [group = '', plural = '', rest = ''] = key.split('|');
+    const node = this.#graph.find(plural, group, parseKey(rest));
+    if (node === undefined) return;
+    try {
+      if (isLeaving(node.object)) await this.#letGo(node);
+      else await this.#judge(node);
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  }
+
+  /** A deleted owner: its dependents are set free, or awaited. */
+  async #letGo(node: GraphNode): Promise<void> {
+    const { uid, finalizers = [] } = node.object.metadata;
+    const dependents = this.#graph.dependentsOf(uid);
+    if (finalizers.includes(orphanFinalizer)) {
+      await Promise.all(dependents.map((dependent) => this.#dropReferences(dependent, [uid])));
+      return this.#removeFinalizer(node, orphanFinalizer);
+    }
+    const blocking = dependents.filter(({ object }) => (object.metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true));
+    if (blocking.length === 0) return this.#removeFinalizer(node, foregroundFinalizer);
+    for (const dependent of dependents) await this.#judge(dependent);
+  }
+
+  async #judge(node: GraphNode): Promise<void> {
+    const { metadata } = node.object;
+    const owners: JudgedOwner[] = [];
+    for (const reference of metadata.ownerReferences ?? []) owners.push({ reference, state: await this.#stateOf(node, reference) });
+    const judgement = judgeByOwners(
+      { finalizers: metadata.finalizers ?? [], deleting: metadata.deletionTimestamp !== undefined, hasDependents: this.#graph.hasDependents(metadata.uid) },
+      owners,
+    );
+    if (judgement.kind === 'dropReferences') return this.#dropReferences(node, judgement.uids);
+    if (judgement.kind === 'delete') return this.#delete(node, judgement.policy);
+  }
+
+  async #stateOf({ object }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): Promise<OwnerState> {
+    const type = this.#graph.typeOf(apiVersion, kind);
+    // Of a kind that is not known here nothing can be said, so nothing is deleted for it; nor for an owner that could never be one.
+    if (type === undefined || (type.namespaced && object.metadata.namespace === '')) return 'solid';
+    try {
+      const owner = await this.#options.client.get(type, { namespace: type.namespaced ? object.metadata.namespace : '', name });
+      if (owner.metadata.uid !== uid) return 'absent';
+      return owner.metadata.deletionTimestamp !== undefined && owner.metadata.finalizers?.includes(foregroundFinalizer) === true ? 'waiting' : 'solid';
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return 'absent';
+      throw error;
+    }
+  }
+
+  async #delete({ type, object }: GraphNode, propagationPolicy: 'Background' | 'Foreground' | 'Orphan'): Promise<void> {
+    const { uid, resourceVersion } = object.metadata;
+    const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+    await this.#options.client.delete(type, keyOf(object), { propagationPolicy, preconditions });
+  }
+
+  async #dropReferences({ type, object }: GraphNode, uids: readonly string[]): Promise<void> {
+    const ownerReferences = uids.map((uid) => ({ $patch: 'delete', uid }));
+    try {
+      await this.#options.client.patch(type, keyOf(object), { type: 'strategic', body: { metadata: { uid: object.metadata.uid, ownerReferences } } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  }
+
+  async #removeFinalizer({ type, object }: GraphNode, finalizer: string): Promise<void> {
+    const { finalizers = [], resourceVersion, uid } = object.metadata;
+    if (!finalizers.includes(finalizer)) return;
+    await this.#options.client.patch(type, keyOf(object), { type: 'merge', body: { metadata: { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== finalizer) } } });
+  }
+}

@@ -1,0 +1,40 @@
+import type { OwnerReference } from '../../../api/core/meta.ts';
+
+export const foregroundFinalizer = 'foregroundDeletion';
+export const orphanFinalizer = 'orphan';
+
+/** What is known of an owner: it is there, it is not (any more), or it is there but waits for its dependents to be deleted first. */
+export type OwnerState = 'solid' | 'absent' | 'waiting';
+
+export interface JudgedOwner {
+  readonly reference: OwnerReference;
+  readonly state: OwnerState;
+}
+
+export type Judgement =
+  | { readonly kind: 'keep' }
+  /** Some owner remains; the others are not worth mentioning any more. */
+  | { readonly kind: 'dropReferences'; readonly uids: readonly string[] }
+  | { readonly kind: 'delete'; readonly policy: 'Background' | 'Foreground' | 'Orphan' };
+
+export interface Dependent {
+  readonly finalizers: readonly string[];
+  readonly deleting: boolean;
+  /** It owns something itself. */
+  readonly hasDependents: boolean;
+}
+
+/** What becomes of an object, by its owners (upstream: garbagecollector attemptToDeleteItem). Nobody's dependents are nobody's business. */
+export function judgeByOwners(dependent: Dependent, owners: readonly JudgedOwner[]): Judgement {
+  if (owners.length === 0 || dependent.deleting) return { kind: 'keep' };
+  const uidsOf = (state: OwnerState): string[] => owners.filter((owner) => owner.state === state).map(({ reference }) => reference.uid);
+  const [solid, absent, waiting] = [uidsOf('solid'), uidsOf('absent'), uidsOf('waiting')];
+  if (solid.length > 0) {
+    const gone = [...absent, ...waiting];
+    return gone.length === 0 ? { kind: 'keep' } : { kind: 'dropReferences', uids: gone };
+  }
+  // The owner waits for all below it, so what is below this goes first, too.
+  if (waiting.length > 0 && dependent.hasDependents) return { kind: 'delete', policy: 'Foreground' };
+  if (dependent.finalizers.includes(orphanFinalizer)) return { kind: 'delete', policy: 'Orphan' };
+  return { kind: 'delete', policy: dependent.finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background' };
+}

@@ -1,0 +1,115 @@
+import type { Informer } from '../../../api/client/informer.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { namespaces } from '../../../api/client/resource-types.ts';
+import type { Namespace } from '../../../api/core/namespace.ts';
+import { formatGroupResource, isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { namespaceConditions } from './namespace-conditions.ts';
+import type { Remains } from './namespace-conditions.ts';
+
+/** Upstream: --concurrent-namespace-syncs. */
+const WORKERS = 10;
+const finalizer = 'kubernetes';
+
+export interface NamespaceControllerOptions extends ControllerOptions {
+  /** All kinds that live in namespaces. */
+  readonly types: readonly ResourceType[];
+}
+
+/**
+ * Empties namespaces that are going, and lets go of them when nothing is left (upstream: namespace controller).
+ * 1. Nothing is deleted in a namespace that was not deleted itself.
+ * 2. Whether it is empty is asked of the server, not of a cache.
+ */
+export function createNamespaceController(options: NamespaceControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const spaces = informers.for(namespaces);
+  const contents = options.types.map((type) => informers.for(type));
+  const emptier = new NamespaceEmptier(options, spaces);
+  const queue = new WorkQueue({ name: 'namespace', clock, log, workers: WORKERS, sync: (key) => emptier.sync(key) });
+  const consider = (space: Namespace): void => {
+    if (space.metadata.deletionTimestamp !== undefined) queue.add(space.metadata.name);
+  };
+  const ends = [
+    spaces.addHandlers({ onAdd: consider, onUpdate: (_, after) => consider(after) }),
+    ...contents.map((informer) => informer.addHandlers({ onDelete: (last) => wakeSpace(spaces, last, consider), onAdd: (object) => wakeSpace(spaces, object, consider) })),
+  ];
+  return runController({ name: 'namespace controller', log, queues: [queue], informers: [spaces], ends });
+}
+
+function wakeSpace(spaces: Informer<Namespace>, { metadata }: ApiObject, consider: (space: Namespace) => void): void {
+  const space = spaces.get({ namespace: '', name: metadata.namespace });
+  if (space !== undefined) consider(space);
+}
+
+class NamespaceEmptier {
+  readonly #options: NamespaceControllerOptions;
+  readonly #spaces: Informer<Namespace>;
+
+  constructor(options: NamespaceControllerOptions, spaces: Informer<Namespace>) {
+    this.#options = options;
+    this.#spaces = spaces;
+  }
+
+  async sync(name: string): Promise<void> {
+    const space = this.#spaces.get({ namespace: '', name });
+    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(finalizer) !== true) return;
+    const remains = await this.#empty(name);
+    const current = await this.#tell(space, remains);
+    if (current === undefined || remains.counts.size > 0 || remains.failures.length > 0) return;
+    const finalizers = (current.spec.finalizers ?? []).filter((each) => each !== finalizer);
+    try {
+      await this.#options.client.update(namespaces, { ...current, spec: { ...current.spec, finalizers } }, { subresource: 'finalize' });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  }
+
+  async #empty(namespace: string): Promise<Remains> {
+    const counts = new Map<string, number>();
+    const finalizers = new Map<string, number>();
+    const failures: string[] = [];
+    for (const type of this.#options.types) {
+      try {
+        await this.#deleteAll(type, namespace);
+        const { items } = await this.#options.client.list(type, namespace);
+        if (items.length > 0) counts.set(formatGroupResource(type), items.length);
+        for (const each of items.flatMap(({ metadata }) => metadata.finalizers ?? [])) finalizers.set(each, (finalizers.get(each) ?? 0) + 1);
+      } catch (error) {
+        if (!isApiError(error)) throw error;
+        failures.push(`${formatGroupResource(type)}: ${error.message}`);
+      }
+    }
+    return { counts, finalizers, failures };
+  }
+
+  async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
+    const { items } = await this.#options.client.list(type, namespace);
+    for (const object of items) {
+      if (object.metadata.deletionTimestamp !== undefined) continue;
+      try {
+        await this.#options.client.delete(type, keyOf(object), { propagationPolicy: 'Background' });
+      } catch (error) {
+        if (!isApiError(error, 'NotFound')) throw error;
+      }
+    }
+  }
+
+  /** What is being waited for, as conditions. Answers with the namespace as it is then. */
+  async #tell(space: Namespace, remains: Remains): Promise<Namespace | undefined> {
+    const { client, clock } = this.#options;
+    const nowText = `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+    const conditions = namespaceConditions(space, remains, nowText);
+    const before = space.status?.conditions ?? [];
+    if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index])) return space;
+    try {
+      return await client.update(namespaces, { ...space, status: { ...space.status, conditions } }, { subresource: 'status' });
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { configMaps, namespaces } from '../../../api/client/resource-types.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+
+const name = 'kube-root-ca.crt';
+const description = 'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
+
+export interface RootCaOptions extends ControllerOptions {
+  /** PEM: by what the API server's certificate is judged. */
+  readonly rootCa: string;
+}
+
+/** Every namespace has the ConfigMap by which pods know the API server; it is put right when somebody changes it (upstream: rootcacertpublisher). */
+export function createRootCaPublisher({ client, informers, clock, log, rootCa }: RootCaOptions): Controller {
+  const spaces = informers.for(namespaces);
+  const maps = informers.for(configMaps);
+  const sync = async (namespace: string): Promise<void> => {
+    const space = spaces.get({ namespace: '', name: namespace });
+    if (space === undefined || space.metadata.deletionTimestamp !== undefined) return;
+    const existing = maps.get({ namespace, name });
+    const annotations = { ...existing?.metadata.annotations, 'kubernetes.io/description': description };
+    if (existing?.data?.['ca.crt'] === rootCa && Object.keys(existing.data).length === 1 && existing.metadata.annotations?.['kubernetes.io/description'] === description) return;
+    try {
+      if (existing === undefined) await client.create(configMaps, { metadata: { name, namespace, uid: '', annotations }, data: { 'ca.crt': rootCa } });
+      else await client.update(configMaps, { ...existing, metadata: { ...existing.metadata, annotations }, data: { 'ca.crt': rootCa } });
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
+    }
+  };
+  const queue = new WorkQueue({ name: 'root-ca', clock, log, workers: 1, sync });
+  const wake = ({ metadata }: { readonly metadata: { readonly name: string; readonly namespace: string } }): void => {
+    if (metadata.name === name) queue.add(metadata.namespace);
+  };
+  const ends = [
+    spaces.addHandlers({ onAdd: (space) => queue.add(space.metadata.name), onUpdate: (_, space) => queue.add(space.metadata.name) }),
+    maps.addHandlers({ onUpdate: (_, after) => wake(after), onDelete: wake }),
+  ];
+  return runController({ name: 'root CA publisher', log, queues: [queue], informers: [spaces, maps], ends });
+}
