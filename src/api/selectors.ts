@@ -1,5 +1,7 @@
 import type { LabelSelector } from './core/meta.ts';
 import type { Pod } from './core/pod.ts';
+import { goQuote } from './go-quote.ts';
+import { checkLabelKey, checkLabelValue } from './validation/names.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 export type SelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt';
@@ -43,36 +45,163 @@ function comparesWhole(requirement: Requirement, value: string | undefined): boo
   return requirement.operator === 'Gt' ? BigInt(value) > BigInt(bound) : BigInt(value) < BigInt(bound);
 }
 
-const setBased = /^([^\s!=,()]+)\s+(in|notin)\s*\(([^()]*)\)$/;
-const equality = /^([^\s!=,()]+)\s*(==|=|!=)\s*([^\s!=,()]*)$/;
-
-/** Parses `a=b,c!=d,e in (x,y),!f,g`. A string result says what is wrong. */
+/** Parses `a=b,c!=d,e in (x,y),!f,g,h>1`, in order of keys, values sorted. A string result says what is wrong, in the API server's words. */
 export function parseLabelSelector(text: string): Requirement[] | string {
-  const requirements: Requirement[] = [];
-  for (const clause of splitClauses(text)) {
-    const requirement = parseClause(clause.trim());
-    if (requirement === undefined) return `unable to parse requirement ${JSON.stringify(clause.trim())} of selector ${JSON.stringify(text)}`;
-    requirements.push(requirement);
+  if (text === '') return [];
+  const parser = new LabelSelectorParser(text);
+  try {
+    return parser.parse().sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0));
+  } catch (error) {
+    if (error instanceof SelectorError) return error.message;
+    throw error;
   }
-  return requirements;
 }
 
-function splitClauses(text: string): string[] {
-  return text.trim() === '' ? [] : text.split(/,(?![^(]*\))/);
+/** Requirements as a selector that parses to the same. */
+export function formatLabelSelector(requirements: readonly Requirement[]): string {
+  return requirements.map(formatRequirement).join(',');
 }
 
-function parseClause(clause: string): Requirement | undefined {
-  const set = setBased.exec(clause);
-  if (set !== null) {
-    const values = (set[3] ?? '').split(',').map((value) => value.trim());
-    return { key: set[1] ?? '', operator: set[2] === 'in' ? 'In' : 'NotIn', values };
+function formatRequirement({ key, operator, values }: Requirement): string {
+  switch (operator) {
+    case 'In':
+      return values.length === 1 ? `${key}=${values.join('')}` : `${key} in (${values.join(',')})`;
+    case 'NotIn':
+      return values.length === 1 ? `${key}!=${values.join('')}` : `${key} notin (${values.join(',')})`;
+    case 'Exists':
+      return key;
+    case 'DoesNotExist':
+      return `!${key}`;
+    case 'Gt':
+    case 'Lt':
+      return `${key}${operator === 'Gt' ? '>' : '<'}${values.join('')}`;
   }
-  const pair = equality.exec(clause);
-  if (pair !== null) return { key: pair[1] ?? '', operator: pair[2] === '!=' ? 'NotIn' : 'In', values: [pair[3] ?? ''] };
-  const bare = /^(!?)\s*([^\s!=,()]+)$/.exec(clause);
-  if (bare === null) return undefined;
-  return { key: bare[2] ?? '', operator: bare[1] === '!' ? 'DoesNotExist' : 'Exists', values: [] };
 }
+
+class SelectorError extends Error {
+  override readonly name = 'SelectorError';
+}
+
+interface Token {
+  readonly kind: 'identifier' | 'symbol' | 'end';
+  readonly text: string;
+}
+const symbols = new Set([')', ',', '!', '==', '=', '>', '<', '!=', '(']);
+const operators: Readonly<Record<string, SelectorOperator>> = { in: 'In', notin: 'NotIn', '=': 'In', '==': 'In', '!=': 'NotIn', '>': 'Gt', '<': 'Lt' };
+
+/** Symbols are as long as they can be; everything else up to a symbol or a blank is an identifier, `in` and `notin` included. */
+function tokensOf(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (const [found] of text.matchAll(/[=!(),><]+|[^=!(),><\s]+/g)) {
+    if (!/^[=!(),><]/.test(found)) {
+      tokens.push({ kind: 'identifier', text: found });
+      continue;
+    }
+    for (let at = 0; at < found.length; ) {
+      const symbol = symbols.has(found.slice(at, at + 2)) ? found.slice(at, at + 2) : found.slice(at, at + 1);
+      tokens.push({ kind: 'symbol', text: symbol });
+      at += symbol.length;
+    }
+  }
+  return [...tokens, { kind: 'end', text: '' }];
+}
+
+/** The grammar of apimachinery labels/selector.go. */
+class LabelSelectorParser {
+  readonly #tokens: readonly Token[];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#tokens = tokensOf(text);
+  }
+
+  parse(): Requirement[] {
+    const requirements: Requirement[] = [];
+    while (this.#ahead.kind !== 'end') {
+      if (!this.#startsRequirement) throw new SelectorError(`found '${this.#ahead.text}', expected: !, identifier, or 'end of string'`);
+      requirements.push(this.#requirement());
+      const next = this.#take();
+      if (next.kind === 'end') break;
+      if (next.text !== ',') throw new SelectorError(`found '${next.text}', expected: ',' or 'end of string'`);
+      if (!this.#startsRequirement) throw new SelectorError(`found '${this.#ahead.text}', expected: identifier after ','`);
+    }
+    return requirements;
+  }
+
+  get #ahead(): Token {
+    return this.#tokens[this.#at] ?? { kind: 'end', text: '' };
+  }
+
+  get #startsRequirement(): boolean {
+    return this.#ahead.kind === 'identifier' || this.#ahead.text === '!';
+  }
+
+  #take(): Token {
+    const token = this.#ahead;
+    this.#at++;
+    return token;
+  }
+
+  #isEndOr(symbol: string): boolean {
+    return this.#ahead.kind === 'end' || (this.#ahead.kind === 'symbol' && this.#ahead.text === symbol);
+  }
+
+  #requirement(): Requirement {
+    const negated = this.#ahead.kind === 'symbol';
+    if (negated) this.#take();
+    const { kind, text: key } = this.#take();
+    if (kind !== 'identifier') throw unparsed(`found '${key}', expected: identifier`);
+    const problems = checkLabelKey(key);
+    if (problems.length > 0) throw unparsed(`<nil>: Invalid value: ${goQuote(key)}: ${problems.join('; ')}`);
+    if (negated) return { key, operator: 'DoesNotExist', values: [] };
+    if (this.#isEndOr(',')) return { key, operator: 'Exists', values: [] };
+    const { text: symbol } = this.#take();
+    const operator = Object.hasOwn(operators, symbol) ? operators[symbol] : undefined;
+    if (operator === undefined) throw unparsed(`found '${symbol}', expected: in, notin, =, ==, !=, gt, lt`);
+    const values = [...new Set(symbol === 'in' || symbol === 'notin' ? this.#values() : [this.#exactValue()])].sort();
+    checkValues(key, operator, values);
+    return { key, operator, values };
+  }
+
+  #exactValue(): string {
+    if (this.#isEndOr(',')) return '';
+    const { kind, text } = this.#take();
+    if (kind !== 'identifier') throw unparsed(`found '${text}', expected: identifier`);
+    return text;
+  }
+
+  /** What stands between commas may be nothing: `(a,)` has the empty value, too, and `()` only that. */
+  #values(): string[] {
+    const open = this.#take();
+    if (open.text !== '(') throw unparsed(`found '${open.text}' expected: '('`);
+    const first = this.#ahead;
+    if (first.kind !== 'identifier' && first.text !== ',' && first.text !== ')') throw unparsed(`found '${first.text}', expected: ',', ')' or identifier`);
+    const values: string[] = [];
+    for (;;) {
+      if (this.#ahead.kind === 'identifier') values.push(this.#take().text);
+      else if (this.#ahead.text === ',' || this.#ahead.text === ')') values.push('');
+      else throw unparsed(`found '${this.#ahead.text}', expected: ',', or identifier`);
+      const next = this.#take();
+      if (next.text === ')' && next.kind === 'symbol') return values;
+      if (next.text !== ',') throw unparsed(`found '${next.text}', expected: ',' or ')'`);
+    }
+  }
+}
+
+const unparsed = (problem: string): SelectorError => new SelectorError(`unable to parse requirement: ${problem}`);
+
+function checkValues(key: string, operator: SelectorOperator, values: readonly string[]): void {
+  const problems = new Set<string>();
+  const whole = operator === 'Gt' || operator === 'Lt';
+  for (const [index, value] of values.entries()) {
+    if (whole && !isInt64(value)) problems.add(`values[${index}]: Invalid value: ${goQuote(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);
+    const wrong = checkLabelValue(value);
+    if (wrong.length > 0) problems.add(`values[${index}][${key}]: Invalid value: ${goQuote(value)}: ${wrong.join('; ')}`);
+  }
+  if (problems.size > 0) throw unparsed(problems.size === 1 ? [...problems].join('') : `[${[...problems].join(', ')}]`);
+}
+
+const isInt64 = (text: string): boolean => /^[-+]?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text.replace('+', ''))) === BigInt(text.replace('+', ''));
 
 export interface FieldRequirement {
   readonly field: string;
@@ -80,16 +209,43 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** Parses `metadata.name=a,status.phase!=Running`. A string result says what is wrong. */
+/**
+ * Parses `metadata.name=a,status.phase!=Running`. In values `\\`, `\,` and `\=` stand for what follows the backslash. A string result says what is wrong, in the
+ * API server's words (apimachinery fields/selector.go).
+ */
 export function parseFieldSelector(text: string): FieldRequirement[] | string {
-  if (text.trim() === '') return [];
   const requirements: FieldRequirement[] = [];
-  for (const clause of text.split(',')) {
-    const match = /^\s*([\w.-]+)\s*(==|=|!=)\s*(.*?)\s*$/.exec(clause);
-    if (match === null) return `invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(clause)}`;
-    requirements.push({ field: match[1] ?? '', equal: match[2] !== '!=', value: match[3] ?? '' });
+  // A term is what is between commas that are not escaped.
+  for (const term of (text.match(/(?:\\[\s\S]|[^,\\]|\\$)+/g) ?? []).sort()) {
+    const split = /^(?<field>.*?)(?<operator>!=|==|=)(?<value>[^]*)$/s.exec(term)?.groups;
+    if (split === undefined) return `invalid selector: '${text}'; can't understand '${term}'`;
+    const { field = '', operator, value: escaped = '' } = split;
+    const value = unescapeValue(escaped);
+    if ('problem' in value) return value.problem;
+    requirements.push({ field, equal: operator !== '!=', value: value.text });
   }
   return requirements;
+}
+
+function unescapeValue(escaped: string): { readonly text: string } | { readonly problem: string } {
+  let text = '';
+  const characters = [...escaped];
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] ?? '';
+    if (character === ',' || character === '=') return { problem: `invalid field selector: unescaped character in value: ${character.charCodeAt(0)}` };
+    if (character !== '\\') {
+      text += character;
+      continue;
+    }
+    const next = characters[++at] ?? '';
+    if (next === '' || !'\\,='.includes(next)) return { problem: `invalid field selector: invalid escape sequence: \\${next}` };
+    text += next;
+  }
+  return { text };
+}
+
+export function formatFieldSelector(requirements: readonly FieldRequirement[]): string {
+  return requirements.map(({ field, equal, value }) => `${field}${equal ? '=' : '!='}${value.replaceAll(/[\\,=]/g, (character) => `\\${character}`)}`).join(',');
 }
 
 /** The fields of a pod that field selectors may name (core/v1 conversion.go). */
