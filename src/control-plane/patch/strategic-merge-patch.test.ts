@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { DeploymentSchema } from '../../api/apps/deployment.ts';
 import { PodSchema } from '../../api/core/pod.ts';
 import { NodeSchema } from '../../api/core/node.ts';
+import { PodDisruptionBudgetSchema } from '../../api/policy/pod-disruption-budget.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
@@ -90,6 +91,11 @@ test('a node with the directives of kubectl taint and cordon', () => {
   assert.deepEqual(patched({ spec: { unschedulable: true, taints: [{ key: 'b', effect: 'NoExecute' }] } }, NodeSchema, node), {
     spec: { podCIDRs: ['10.0.0.0/24'], taints: [{ key: 'b', effect: 'NoExecute' }], unschedulable: true },
   });
+});
+
+test('an object that is replaced as a whole loses what the patch does not say', () => {
+  const budget = { spec: { selector: { matchLabels: { a: 'b' } }, minAvailable: 1 } };
+  assert.deepEqual(patched({ spec: { selector: { matchExpressions: [] } } }, PodDisruptionBudgetSchema, budget), { spec: { selector: { matchExpressions: [] }, minAvailable: 1 } });
 });
 
 test('what comes new is without directives and nulls', () => {

@@ -57,11 +57,15 @@ interface Entry {
 function mergeField(schema: Schema, out: Record<string, unknown>, { key, value }: Entry): void {
   const before = Object.hasOwn(out, key) ? out[key] : undefined;
   let merged: unknown;
-  if (isJsonObject(before) && isJsonObject(value)) merged = mergeStruct(structAt(schema, key), before, value);
+  if (isJsonObject(before) && isJsonObject(value)) merged = mergeStructField(structAt(schema, key), before, value);
   else if (isJsonArray(before) && isJsonArray(value)) merged = mergeListField(schema, before, { key, value });
   else merged = withoutDirectives(value);
   if (merged === undefined) delete out[key];
   else setOwn(out, key, merged);
+}
+
+function mergeStructField(schema: Schema, before: JsonObject, value: JsonObject): JsonObject {
+  return schema.kind === 'object' && schema.patch === 'replace' ? value : mergeStruct(schema, before, value);
 }
 
 function mergeListField(schema: Schema, before: readonly unknown[], { key, value }: { readonly key: string; readonly value: readonly unknown[] }): readonly unknown[] {
