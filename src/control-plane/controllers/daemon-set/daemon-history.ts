@@ -1,0 +1,61 @@
+import type { ControllerRevision } from '../../../api/apps/controller-revision.ts';
+import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
+import { daemonSets } from '../../../api/client/resource-types.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
+import { hashTemplate, sameMeaning, withLabel } from '../../controller-runtime/pod-template.ts';
+import { revisionHashLabel } from './daemon-pods.ts';
+
+/** The strategic merge patch that brings the template back: what `kubectl rollout undo` sends. */
+function snapshotOf({ spec }: DaemonSet): object {
+  return { spec: { template: { ...spec.template, $patch: 'replace' } } };
+}
+
+export function isSnapshotOf(daemonSet: DaemonSet, revision: ControllerRevision): boolean {
+  return sameMeaning(snapshotOf(daemonSet), revision.data);
+}
+
+/** The revision of the template as it is; its name follows from the template, so that making it twice makes one. */
+export function buildRevision(daemonSet: DaemonSet, revision: number): ControllerRevision {
+  const { metadata, spec, status } = daemonSet;
+  const hash = hashTemplate(spec.template, status?.collisionCount);
+  return {
+    metadata: {
+      name: `${metadata.name}-${hash}`,
+      namespace: metadata.namespace,
+      uid: '',
+      labels: withLabel(spec.template.metadata.labels, revisionHashLabel, hash),
+      ...(metadata.annotations !== undefined && { annotations: metadata.annotations }),
+      ownerReferences: [newControllerRef(daemonSets, daemonSet)],
+    },
+    data: snapshotOf(daemonSet),
+    revision,
+  };
+}
+
+export interface HistoryPlan {
+  /** The revision of the template; absent: to be made. */
+  readonly current: ControllerRevision | undefined;
+  /** Others of the same template: their pods become the current one's, then they go. */
+  readonly duplicates: readonly ControllerRevision[];
+  readonly old: readonly ControllerRevision[];
+  /** The number that the current one must have at least. */
+  readonly revision: number;
+}
+
+export function planHistory(daemonSet: DaemonSet, revisions: readonly ControllerRevision[]): HistoryPlan {
+  const same = revisions.filter((each) => isSnapshotOf(daemonSet, each)).toSorted((left, right) => left.revision - right.revision);
+  const old = revisions.filter((each) => !same.includes(each));
+  return { current: same.at(-1), duplicates: same.slice(0, -1), old, revision: Math.max(0, ...old.map(({ revision }) => revision)) + 1 };
+}
+
+export const hashOf = (revision: ControllerRevision): string => revision.metadata.labels?.[revisionHashLabel] ?? revision.metadata.name;
+
+/** Old revisions beyond the history that is kept and of which no pod is left, the oldest first. */
+export function selectForgotten(daemonSet: DaemonSet, old: readonly ControllerRevision[], pods: readonly Pod[]): ControllerRevision[] {
+  const surplus = old.length - (daemonSet.spec.revisionHistoryLimit ?? 10);
+  if (surplus <= 0) return [];
+  const used = new Set(pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel]));
+  const unused = old.filter((each) => !used.has(hashOf(each))).toSorted((left, right) => left.revision - right.revision);
+  return unused.slice(0, surplus);
+}

@@ -1,0 +1,113 @@
+import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
+import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
+import { oldestFirst, revisionHashLabel } from './daemon-pods.ts';
+import type { NodeEligibility } from './daemon-pods.ts';
+
+/** Everything the plans look at. */
+export interface DaemonFacts {
+  readonly daemonSet: DaemonSet;
+  /** All nodes there are, by name. */
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly eligibility: NodeEligibility;
+  /** The daemon set's pods by the node they are for; those that are over and being deleted left out. */
+  readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
+  /** Marks pods of the newest template. */
+  readonly hash: string;
+  readonly nowMs: number;
+}
+
+export interface DaemonPlan {
+  /** Nodes to make a pod for. */
+  readonly create: readonly string[];
+  readonly delete: readonly Pod[];
+  /** Pods that are over and are deleted for it: people are told. */
+  readonly ended: readonly Pod[];
+  /** In how many milliseconds a failed pod may be replaced that must wait for it now. */
+  readonly retryMs: number | undefined;
+}
+
+/** How long a failed pod of a node has to wait until it is replaced; 0: now. Asked once for each. */
+export type FailedPodDelay = (nodeName: string) => number;
+
+interface Draft {
+  readonly create: string[];
+  readonly delete: Pod[];
+  readonly ended: Pod[];
+  retryMs: number | undefined;
+}
+
+/** What is missing or too much on the nodes (upstream: podsShouldBeOnNode and getUnscheduledPodsWithoutNode). */
+export function planPlacement(facts: DaemonFacts, failedPodDelay: FailedPodDelay): DaemonPlan {
+  const draft: Draft = { create: [], delete: [], ended: [], retryMs: undefined };
+  for (const node of facts.nodes.values()) planNode(facts, node, draft, failedPodDelay);
+  for (const [nodeName, pods] of facts.podsByNode) {
+    // Made for a node that is gone: no scheduler will ever place it, and nobody else would collect it.
+    if (!facts.nodes.has(nodeName)) draft.delete.push(...pods.filter(({ spec, metadata }) => (spec.nodeName ?? '') === '' && metadata.deletionTimestamp === undefined));
+  }
+  return draft;
+}
+
+function planNode(facts: DaemonFacts, node: Node, draft: Draft, failedPodDelay: FailedPodDelay): void {
+  const { name } = node.metadata;
+  const { starts, stays } = facts.eligibility.of(node);
+  const pods = facts.podsByNode.get(name) ?? [];
+  if (starts && pods.length === 0) draft.create.push(name);
+  else if (!stays) draft.delete.push(...pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
+  else {
+    const running = settleEnded(pods, draft, () => failedPodDelay(name));
+    if (!allowsSurge(facts.daemonSet)) draft.delete.push(...oldestFirst(running).slice(1));
+    else if (running.length > 1) draft.delete.push(...surplusOfSurge(facts, running));
+    else if (running.length === 0 && starts) draft.create.push(name);
+  }
+}
+
+/** Deletes pods that are over; the pods that are left. */
+function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => number): Pod[] {
+  const running: Pod[] = [];
+  for (const pod of pods) {
+    if (pod.metadata.deletionTimestamp !== undefined) continue;
+    const phase = pod.status?.phase;
+    if (phase !== 'Failed' && phase !== 'Succeeded') {
+      running.push(pod);
+      continue;
+    }
+    // A node that refuses its pods again and again would otherwise get one after the other.
+    const delayMs = phase === 'Failed' ? failedPodDelay() : 0;
+    if (delayMs > 0) draft.retryMs = Math.min(delayMs, draft.retryMs ?? delayMs);
+    else {
+      draft.ended.push(pod);
+      draft.delete.push(pod);
+    }
+  }
+  return running;
+}
+
+/** Two may stand side by side: an old one that is ready, and a new one that is not available yet. */
+function surplusOfSurge({ daemonSet, hash, nowMs }: DaemonFacts, running: readonly Pod[]): Pod[] {
+  let newest: Pod | undefined;
+  let old: Pod | undefined;
+  const surplus: Pod[] = [];
+  for (const pod of oldestFirst(running)) {
+    const isNew = pod.metadata.labels?.[revisionHashLabel] === hash;
+    if (isNew && newest === undefined) newest = pod;
+    else if (!isNew && old === undefined) old = pod;
+    else surplus.push(pod);
+  }
+  if (newest !== undefined && old !== undefined && (!isPodReady(old) || isPodAvailable(newest, daemonSet.spec.minReadySeconds ?? 0, nowMs))) surplus.push(old);
+  return surplus;
+}
+
+export function surgeCount({ spec }: DaemonSet, nodes: number): number {
+  return spec.updateStrategy?.type === 'OnDelete' ? 0 : scaledValue(spec.updateStrategy?.rollingUpdate?.maxSurge, nodes, 'up');
+}
+
+export function unavailableCount({ spec }: DaemonSet, nodes: number): number {
+  return spec.updateStrategy?.type === 'OnDelete' ? 0 : scaledValue(spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, nodes, 'up');
+}
+
+function allowsSurge(daemonSet: DaemonSet): boolean {
+  return surgeCount(daemonSet, 1) > 0;
+}

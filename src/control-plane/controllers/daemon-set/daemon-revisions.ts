@@ -1,0 +1,81 @@
+import type { ControllerRevision } from '../../../api/apps/controller-revision.ts';
+import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { controllerRevisions, daemonSets, pods } from '../../../api/client/resource-types.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { claimObjects } from '../../controller-runtime/controller-ref.ts';
+import { withLabel } from '../../controller-runtime/pod-template.ts';
+import { buildRevision, hashOf, isSnapshotOf, planHistory, selectForgotten } from './daemon-history.ts';
+import { revisionHashLabel } from './daemon-pods.ts';
+
+export interface History {
+  readonly hash: string;
+  readonly old: readonly ControllerRevision[];
+}
+
+/** Keeps a ControllerRevision for each template the daemon set had (upstream: constructHistory, cleanupHistory). Safe to be ended anywhere. */
+export class DaemonRevisions {
+  readonly #client: ApiClient;
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  /** Which revision the template is; made, renumbered and rid of duplicates where need be. `claimable` are the daemon set's revisions and those it may take. */
+  async settle(daemonSet: DaemonSet, claimable: readonly ControllerRevision[], daemonPods: () => readonly Pod[]): Promise<History> {
+    const { selector } = daemonSet.spec;
+    const revisions = await claimObjects({ client: this.#client, ownerType: daemonSets, owner: daemonSet, selector, type: controllerRevisions, objects: claimable });
+    const labelled = await Promise.all(revisions.map((each) => this.#ensureLabel(each)));
+    const { current, duplicates, old, revision } = planHistory(daemonSet, labelled);
+    if (current === undefined) return { hash: hashOf(await this.#make(daemonSet, revision)), old };
+    if (duplicates.length > 0) await this.#merge(current, duplicates, daemonPods());
+    if (current.revision < revision) await this.#client.update(controllerRevisions, { ...current, revision });
+    return { hash: hashOf(current), old };
+  }
+
+  /** Deletes the old ones that nobody needs. */
+  async forget(daemonSet: DaemonSet, old: readonly ControllerRevision[], daemonPods: readonly Pod[]): Promise<void> {
+    for (const each of selectForgotten(daemonSet, old, daemonPods)) await this.#delete(each);
+  }
+
+  async #ensureLabel(revision: ControllerRevision): Promise<ControllerRevision> {
+    if (revision.metadata.labels?.[revisionHashLabel] !== undefined) return revision;
+    const labels = withLabel(revision.metadata.labels, revisionHashLabel, revision.metadata.name);
+    return await this.#client.update(controllerRevisions, { ...revision, metadata: { ...revision.metadata, labels } });
+  }
+
+  async #make(daemonSet: DaemonSet, number: number): Promise<ControllerRevision> {
+    const revision = buildRevision(daemonSet, number);
+    try {
+      return await this.#client.create(controllerRevisions, revision);
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error;
+      // The cache was behind, or another template has the same hash.
+      const known = await this.#client.get(controllerRevisions, keyOf(revision));
+      if (isSnapshotOf(daemonSet, known)) return known;
+      const status = daemonSet.status ?? { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+      await this.#client.update(daemonSets, { ...daemonSet, status: { ...status, collisionCount: (status.collisionCount ?? 0) + 1 } }, { subresource: 'status' });
+      throw error;
+    }
+  }
+
+  async #merge(current: ControllerRevision, duplicates: readonly ControllerRevision[], daemonPods: readonly Pod[]): Promise<void> {
+    const hash = hashOf(current);
+    const others = new Set(duplicates.map(hashOf));
+    for (const pod of daemonPods) {
+      if (!others.has(pod.metadata.labels?.[revisionHashLabel] ?? '')) continue;
+      await this.#client.patch(pods, keyOf(pod), { type: 'merge', body: { metadata: { labels: { [revisionHashLabel]: hash } } } });
+    }
+    for (const each of duplicates) await this.#delete(each);
+  }
+
+  async #delete(revision: ControllerRevision): Promise<void> {
+    try {
+      await this.#client.delete(controllerRevisions, keyOf(revision), { preconditions: { uid: revision.metadata.uid } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { DaemonSetStatus } from '../../../api/apps/daemon-set.ts';
+import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
+import { isUpdated, oldestFirst } from './daemon-pods.ts';
+import type { DaemonFacts } from './daemon-plan.ts';
+
+/** The status as it should be now; each node counts by its oldest pod. `handled`: what the spec asks for was acted upon, not only looked at. */
+export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): DaemonSetStatus {
+  const { daemonSet, nodes, eligibility, podsByNode, hash, nowMs } = facts;
+  const { minReadySeconds = 0 } = daemonSet.spec;
+  const count = { desired: 0, current: 0, misplaced: 0, ready: 0, available: 0, updated: 0 };
+  for (const [name, node] of nodes) {
+    const [pod] = oldestFirst(podsByNode.get(name) ?? []);
+    if (!eligibility.of(node).starts) {
+      if (pod !== undefined) count.misplaced++;
+      continue;
+    }
+    count.desired++;
+    if (pod === undefined) continue;
+    count.current++;
+    if (isPodReady(pod)) count.ready++;
+    if (isPodAvailable(pod, minReadySeconds, nowMs)) count.available++;
+    if (isUpdated(daemonSet, pod, hash)) count.updated++;
+  }
+  return {
+    ...daemonSet.status,
+    currentNumberScheduled: count.current,
+    numberMisscheduled: count.misplaced,
+    desiredNumberScheduled: count.desired,
+    numberReady: count.ready,
+    ...(handled && { observedGeneration: daemonSet.metadata.generation }),
+    updatedNumberScheduled: count.updated,
+    numberAvailable: count.available,
+    numberUnavailable: count.desired - count.available,
+  };
+}
+
+/** Whether writing it would tell anything new; a number that is absent counts as 0. */
+export function isSameStatus(left: DaemonSetStatus | undefined, right: DaemonSetStatus): boolean {
+  const numbers = [
+    'currentNumberScheduled', 'numberMisscheduled', 'desiredNumberScheduled', 'numberReady', 'observedGeneration', 'updatedNumberScheduled', 'numberAvailable', 'numberUnavailable',
+  ] as const;
+  return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0));
+}
