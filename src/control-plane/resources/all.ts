@@ -10,11 +10,13 @@ import { coordinationResources } from './coordination.ts';
 import { discoveryResources } from './discovery.ts';
 import { endpointsResources } from './endpoints.ts';
 import { eventResources } from './events.ts';
+import { nodeResources } from './nodes.ts';
 import { podResources } from './pods.ts';
 import { policyResources } from './policy.ts';
 import { rbacResources } from './rbac.ts';
 import { runtimeClassResources } from './runtime-classes.ts';
 import { schedulingResources } from './scheduling.ts';
+import { serviceResources } from './services.ts';
 import { storageResources } from './storage.ts';
 import { tenancyResources } from './tenancy.ts';
 import { volumeResources } from './volumes.ts';
@@ -23,6 +25,8 @@ import { volumeResources } from './volumes.ts';
 export const allResources: readonly ResourceDefinition[] = [
   ...configResources,
   ...podResources,
+  ...nodeResources,
+  ...serviceResources,
   ...volumeResources,
   ...rbacResources,
   ...runtimeClassResources,
