@@ -1,13 +1,28 @@
 import type { AddressInfo } from 'node:net';
-import { internalError } from '../../api/status/api-status-error.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import { parseAuditPolicy } from './audit/audit-policy.ts';
+import { createConnectHandler } from './connect/connect-handler.ts';
+import { discoveryEndpoint } from './discovery/discovery-endpoint.ts';
+import { flowMetrics } from './endpoints/flow-metrics.ts';
+import { healthEndpoint } from './endpoints/health.ts';
+import type { HealthEndpoint } from './endpoints/health.ts';
+import { ServerMetrics } from './endpoints/metrics.ts';
+import { documentEndpoint, indexEndpoint, versionEndpoint } from './endpoints/plain-endpoints.ts';
 import type { HttpRequest } from './http/http-request.ts';
 import type { Reply } from './http/reply.ts';
 import { HttpServer } from './http/server.ts';
-import type { TlsOptions } from './http/server.ts';
+import type { CertificatePair, TlsOptions } from './http/server.ts';
+import { FlowControl } from './limits/priority-and-fairness.ts';
+import type { FlowObserver } from './limits/priority-and-fairness.ts';
+import { clientRateLimit, maxInFlight } from './limits/max-in-flight.ts';
 import { defaultLimits } from './options.ts';
-import type { ApiServerOptions } from './options.ts';
+import type { ApiServerOptions, ServerLimits } from './options.ts';
 import { dispatch } from './path/dispatch.ts';
+import type { ConnectHandler, Endpoint } from './path/dispatch.ts';
 import { createRequestPath } from './path/request-path.ts';
+import type { RequestLimiter } from './path/request-path.ts';
+import type { RequestInfo } from './path/request-info.ts';
 import { ServedResources } from './path/served-resource.ts';
 import { ResourceVerbs } from './verbs/resource-verbs.ts';
 import { WatchVerb } from './verbs/watch-verb.ts';
@@ -22,7 +37,7 @@ export interface ApiServer {
   /** Ends watches, takes no more connections, lets what is in flight finish. Idempotent. */
   stop(): Promise<void>;
   /** For the next connections. */
-  setCertificate(pair: { readonly key: string; readonly cert: string }): void;
+  setCertificate(pair: CertificatePair): void;
 }
 
 export interface ListenOptions {
@@ -32,31 +47,70 @@ export interface ListenOptions {
   readonly tls: TlsOptions;
 }
 
-/** The whole HTTP front, wired. Starts nothing. */
+/** The whole HTTP front, wired. Starts nothing. Throws when the audit policy is none. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultLimits, ...options.limits };
   const { registry, clock, random, log } = options;
-  const watches = new WatchVerb({ registry, clock, random, minRequestTimeoutMs: limits.minRequestTimeoutMs, watchBufferBytes: limits.watchBufferBytes });
-  const verbs = new ResourceVerbs({ registry, maxBodyBytes: limits.maxBodyBytes, nowMs: () => clock.nowMs() });
   const resources = new ServedResources(options.definitions);
-  const parts = { resources, verbs, watches, connect: () => Promise.reject(internalError(new Error('not wired'))), endpoints: [] };
+  const metrics = new ServerMetrics({ clock, resources, ...(options.countObjects !== undefined && { countObjects: options.countObjects }), ...(options.processUsage !== undefined && { processUsage: options.processUsage }) });
+  const { minRequestTimeoutMs, watchBufferBytes, maxBodyBytes, requestTimeoutMs, maxConnections, gzipFromBytes } = limits;
+  const watches = new WatchVerb({ registry, clock, random, minRequestTimeoutMs, watchBufferBytes, onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes) });
+  const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs() });
+  const health = healthEndpoint(options.healthChecks ?? [], (check, error) => log.warn('A health check failed', { check, error }));
+  const parts = { resources, verbs, watches, connect: connectHandler(options, resources), endpoints: endpoints(options, { resources, metrics, health }) };
   const handle = createRequestPath({
-    clock, random, log, requestTimeoutMs: limits.requestTimeoutMs, authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true }, authorizers: options.authorizers,
-    limiters: [], observers: [], dispatch: (exchange) => dispatch(exchange, parts),
+    clock, random, log, requestTimeoutMs, authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true }, authorizers: options.authorizers,
+    limiters: limiters(options, limits, metrics), observers: [metrics, ...auditLogs(options)], dispatch: (exchange) => dispatch(exchange, parts),
   });
   let server: HttpServer | undefined;
   return {
     handle,
     listen: ({ host, port, tls }) => {
-      server = new HttpServer({ tls, serve: handle, clock, log, maxConnections: limits.maxConnections, gzipFromBytes: limits.gzipFromBytes });
+      server = new HttpServer({ tls, serve: handle, clock, log, maxConnections, gzipFromBytes });
       return server.listen(host, port);
     },
-    beginShutdown: () => undefined,
+    beginShutdown: () => health.beginShutdown(),
     stop: async () => {
+      health.beginShutdown();
       watches.stop();
-      await server?.close();
+      const closing = server;
       server = undefined;
+      await closing?.close();
     },
     setCertificate: (pair) => server?.setCertificate(pair),
   };
+}
+
+function connectHandler({ registry, kubelets, random, authorizers, connectAdmission = [] }: ApiServerOptions, resources: ServedResources): ConnectHandler {
+  if (kubelets === undefined) return () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'the server has no way to reach nodes'));
+  return createConnectHandler({ registry, resources, authorizers, admission: connectAdmission, kubelets, random });
+}
+
+function endpoints(options: ApiServerOptions, { resources, metrics, health }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint }): readonly Endpoint[] {
+  const discovery = discoveryEndpoint(resources, options.publicAddress ?? '');
+  const paths = [...discovery.paths, ...health.paths, '/metrics', '/version', ...(options.documentPaths ?? [])];
+  const documents = options.documents === undefined ? [] : [documentEndpoint(options.documents)];
+  return [discovery.serve, health.serve, versionEndpoint(options.version), metrics.serve, ...documents, indexEndpoint(paths)];
+}
+
+/** With priority and fairness the two limits in flight are its seats, else they are limits of their own. */
+function limiters({ clock, countObjects }: ApiServerOptions, limits: ServerLimits, metrics: ServerMetrics): readonly RequestLimiter[] {
+  const client = limits.clientQps > 0 ? [clientRateLimit({ qps: limits.clientQps, burst: limits.clientBurst }, () => clock.monotonicMs())] : [];
+  const { maxRequestsInflight, maxMutatingRequestsInflight } = limits;
+  if (!limits.priorityAndFairness) return [...client, maxInFlight({ reading: maxRequestsInflight, mutating: maxMutatingRequestsInflight })];
+  const count = countObjects === undefined ? undefined : ({ group, resource }: RequestInfo): number => countObjects().get(group === '' ? resource : `${resource}.${group}`) ?? 0;
+  const late: { observer?: FlowObserver } = {};
+  const flow = new FlowControl({
+    clock, seats: maxRequestsInflight + maxMutatingRequestsInflight, maxWaitMs: limits.requestTimeoutMs / 4, ...(count !== undefined && { countObjects: count }),
+    observer: { rejected: (name, reason) => late.observer?.rejected(name, reason), dispatched: (name, waitedMs, exchange) => late.observer?.dispatched(name, waitedMs, exchange) },
+  });
+  late.observer = flowMetrics({ registry: metrics.registry, states: () => flow.states, waited: (exchange, seconds) => metrics.waited(exchange, seconds) });
+  return [...client, flow];
+}
+
+function auditLogs({ audit, clock }: ApiServerOptions): readonly AuditLog[] {
+  if (audit === undefined) return [];
+  const parsed = parseAuditPolicy(audit.policy);
+  if ('errors' in parsed) throw new Error(`the audit policy cannot be used: ${parsed.errors.join('; ')}`);
+  return [new AuditLog(parsed.policy, { sink: audit.sink, clock })];
 }

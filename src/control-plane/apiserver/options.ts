@@ -20,6 +20,8 @@ export interface ApiServerOptions {
   /** Requests without credentials are those of `system:anonymous`. Default true, as `--anonymous-auth`. */
   readonly anonymousAuth?: boolean;
   readonly version: VersionInfo;
+  /** `host:port` under which clients reach the server, for `/api`. */
+  readonly publicAddress?: string;
   /** Documents served by path as they are: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`, `/.well-known/openid-configuration`. Undefined: there is none. */
   readonly documents?: DocumentSource;
   /** Paths that `documents` knows, for the list at `/`. */
@@ -112,7 +114,7 @@ export interface AuditOptions {
   readonly sink: (line: string) => void;
 }
 
-/** How the server reaches kubelets. `connect` makes a TLS connection with the server's own client certificate. */
+/** How the server reaches kubelets, pods and services. Absent: logs, streams and proxies answer 503. */
 export interface KubeletClientOptions {
   readonly dialer: Dialer;
   /** As `--kubelet-preferred-address-types`. */
@@ -122,8 +124,8 @@ export interface KubeletClientOptions {
 export interface DialTarget {
   readonly host: string;
   readonly port: number;
-  /** TLS with the client certificate for kubelets; `tls-insecure` for `https:` proxies to pods and services, whose certificates nobody knows; plain TCP. */
-  readonly security: 'kubelet' | 'tls-insecure' | 'none';
+  /** TLS with the client certificate for kubelets (`unchecked`: whatever certificate they show); `tls-insecure` for `https:` proxies to pods and services, whose certificates nobody knows; plain TCP. */
+  readonly security: 'kubelet' | 'kubelet-unchecked' | 'tls-insecure' | 'none';
 }
 
 export interface Dialer {

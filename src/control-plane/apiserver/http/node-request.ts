@@ -75,7 +75,9 @@ function collect(native: NodeRequest, limitBytes: number): Promise<Buffer> {
     });
     native.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
     native.on('error', () => reject(badRequest('the client sent less than it had announced')));
-    native.on('close', () => reject(badRequest('the client went away in the middle of its request')));
+    native.on('close', () => {
+      if (!native.readableEnded) reject(badRequest('the client went away in the middle of its request'));
+    });
   });
 }
 

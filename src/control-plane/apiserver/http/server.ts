@@ -25,6 +25,13 @@ export interface TlsOptions extends SecureContextOptions {
   readonly clientCa?: string;
 }
 
+export interface CertificatePair {
+  readonly key: string;
+  readonly cert: string;
+  /** Absent: the client CAs stay. */
+  readonly clientCa?: string;
+}
+
 export interface HttpServerOptions {
   readonly tls: TlsOptions;
   readonly serve: (http: HttpRequest) => Promise<Reply>;
@@ -56,11 +63,13 @@ export class HttpServer {
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<Http2Session>();
   readonly #sockets = new Set<Duplex>();
+  #clientCa: string | undefined;
   #state: 'open' | 'draining' | 'closed' = 'open';
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#server = createServer(options.tls);
+    this.#clientCa = options.tls.clientCa;
     this.#server.on('request', (request: NodeRequest, response: NodeResponse) => this.#request(request, response));
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head));
     this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) => writeRaw(socket, statusReply(new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource')), 'Method Not Allowed'));
@@ -84,8 +93,9 @@ export class HttpServer {
   }
 
   /** New certificates for new connections. */
-  setCertificate({ key, cert }: { readonly key: string; readonly cert: string }): void {
-    this.#server.setSecureContext({ key, cert, ca: this.#options.tls.clientCa ?? [], minVersion: 'TLSv1.2' });
+  setCertificate({ key, cert, clientCa = this.#clientCa }: CertificatePair): void {
+    this.#clientCa = clientCa;
+    this.#server.setSecureContext({ key, cert, ca: clientCa ?? [], minVersion: 'TLSv1.2' });
   }
 
   /** Takes no more connections, lets what is in flight finish, then cuts the rest. */

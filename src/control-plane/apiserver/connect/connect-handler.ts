@@ -1,0 +1,195 @@
+import type { Random } from '../../../base/random.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { ApiStatusError, badRequest, internalError } from '../../../api/status/api-status-error.ts';
+import type { AdmissionPlugin } from '../../model/admission.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import type { Authorizer } from '../../model/user-info.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { textReply } from '../http/reply.ts';
+import type { Reply, ReplyHeaders } from '../http/reply.ts';
+import type { DialTarget, KubeletClientOptions } from '../options.ts';
+import { attributesOf, authorize, forbiddenError } from '../path/authorize.ts';
+import type { ConnectHandler } from '../path/dispatch.ts';
+import type { Exchange } from '../path/exchange.ts';
+import type { ServedResource, ServedResources } from '../path/served-resource.ts';
+import { resourceRequest } from '../verbs/resource-verbs.ts';
+import { booleanOf } from '../verbs/query-values.ts';
+import { forward } from './forward.ts';
+import type { BackendAnswer } from './forward.ts';
+import { kubeletAddressOf } from './kubelet-address.ts';
+import { logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
+import type { KubeletRequest } from './pod-options.ts';
+import { isProxyable, noEndpoints, parseProxyName, podTarget, portNumber, serviceCandidates } from './proxy-target.ts';
+import type { ReadyEndpoints } from './proxy-target.ts';
+
+export interface ConnectOptions {
+  readonly registry: Registry;
+  readonly resources: ServedResources;
+  readonly authorizers: readonly Authorizer[];
+  readonly admission: readonly AdmissionPlugin[];
+  readonly kubelets: KubeletClientOptions;
+  readonly random: Random;
+}
+
+const mostErrorBytes = 2048;
+
+/** Logs, streams and proxies: the requests that end at a kubelet, a pod or a service. */
+export function createConnectHandler(options: ConnectOptions): ConnectHandler {
+  const connector = new Connector(options);
+  return async (exchange, resource, subresource) => {
+    if (subresource.name !== 'log') await connector.admit(exchange, resource, subresource.name);
+    switch (subresource.name) {
+      case 'log':
+        return connector.log(exchange);
+      case 'exec':
+      case 'attach':
+      case 'portforward':
+        return connector.stream(exchange, subresource.name);
+      case 'proxy':
+        return connector.proxy(exchange, resource.definition);
+      default:
+        throw internalError(new Error(`nothing serves ${subresource.name}`));
+    }
+  };
+}
+
+class Connector {
+  readonly #options: ConnectOptions;
+
+  constructor(options: ConnectOptions) {
+    this.#options = options;
+  }
+
+  async admit(exchange: Exchange, { definition }: ServedResource, subresource: string): Promise<void> {
+    const { namespace, name } = exchange.info;
+    const { context } = resourceRequest(exchange, definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
+    const query = Object.fromEntries([...new Set(exchange.query.keys())].map((key) => [key, exchange.query.getAll(key)]));
+    const attributes = { operation: 'CONNECT', definition, subresource, namespace, name, object: undefined, oldObject: undefined, options: query, context } as const;
+    for (const plugin of this.#options.admission) if (plugin.handles(attributes)) await plugin.validate?.(attributes);
+  }
+
+  async log(exchange: Exchange): Promise<Reply> {
+    const { info, query, http } = exchange;
+    const pod = await this.#get<Pod>(exchange, 'pods', info.name);
+    const request = logRequest(pod, query);
+    const nodeName = pod.spec.nodeName ?? '';
+    if (nodeName === '') return { ...textReply(204, ''), headers: {} };
+    const target = await this.#kubelet(exchange, nodeName, booleanOf(query, 'insecureSkipTLSVerifyBackend') === true);
+    return forward({
+      dialer: this.#options.kubelets.dialer, target, method: 'GET', path: pathOf(request), headers: { 'accept-encoding': 'identity' }, http: { ...bodiless(http) },
+      onAnswer: async (answer) => {
+        if (answer.status >= 300) throw await logError(answer, info.name);
+        return { 'content-type': answer.headers['content-type'] ?? 'text/plain' };
+      },
+    });
+  }
+
+  async stream(exchange: Exchange, kind: 'exec' | 'attach' | 'portforward'): Promise<Reply> {
+    const { info, query, http, user } = exchange;
+    // A WebSocket can only GET, but what it does is what POST does.
+    if (info.verb === 'get') {
+      const attributes = { ...attributesOf(user, info), verb: 'create' };
+      const { decision, reason } = await authorize(this.#options.authorizers, attributes);
+      if (decision !== 'allow') throw forbiddenError(attributes, reason);
+    }
+    const pod = await this.#get<Pod>(exchange, 'pods', info.name);
+    const request = kind === 'portforward' ? portForwardRequest(pod, query) : streamRequest(kind, pod, query);
+    if (http.upgrade === undefined) throw badRequest('Upgrade request required');
+    const target = await this.#kubelet(exchange, pod.spec.nodeName ?? '', false);
+    return forward({ dialer: this.#options.kubelets.dialer, target, method: http.method, path: pathOf(request), headers: http.headers, http, mustUpgrade: true });
+  }
+
+  async proxy(exchange: Exchange, definition: ResourceDefinition): Promise<Reply> {
+    const { http } = exchange;
+    const { base, rest, search } = splitProxyTarget(http.target);
+    if (rest === '' && http.method === 'GET' && http.upgrade === undefined) return { kind: 'body', status: 301, headers: { location: `${base}/${search}` }, body: '' };
+    const target = await this.#proxyTarget(exchange, definition.type.plural);
+    const forwarded = { ...http.headers, 'x-forwarded-uri': `${base}${rest}`, 'x-forwarded-host': http.headers.host ?? http.headers[':authority'], 'x-forwarded-proto': 'https' };
+    return forward({
+      dialer: this.#options.kubelets.dialer, target, method: http.method, path: `${rest === '' ? '/' : rest}${search}`, headers: forwarded, http,
+      onAnswer: ({ headers }) => withLocation(headers, target, base),
+    });
+  }
+
+  async #proxyTarget(exchange: Exchange, plural: string): Promise<DialTarget> {
+    const { name } = exchange.info;
+    if (plural === 'pods') {
+      const parsed = parseProxyName(name, 'pod');
+      return podTarget(parsed, await this.#get<Pod>(exchange, 'pods', parsed.name));
+    }
+    if (plural === 'services') return this.#serviceTarget(exchange, name);
+    const parsed = parseProxyName(name, 'node');
+    const kubelet = await this.#kubelet(exchange, parsed.name, false);
+    if (!isProxyable(kubelet.host) && !/[a-z]/i.test(kubelet.host)) throw badRequest('address not allowed');
+    if (parsed.port === '' || parsed.port === String(kubelet.port)) return kubelet;
+    return { host: kubelet.host, port: portNumber(parsed.port), security: parsed.scheme === 'https' ? 'tls-insecure' : 'none' };
+  }
+
+  async #serviceTarget(exchange: Exchange, id: string): Promise<DialTarget> {
+    const parsed = parseProxyName(id, 'service');
+    const service = await this.#get<Service>(exchange, 'services', parsed.name);
+    const endpoints = await this.#get<ApiObject & ReadyEndpoints>(exchange, 'endpoints', parsed.name);
+    const { random } = this.#options;
+    for (const { target, podName } of serviceCandidates(parsed, { service, endpoints, random: () => random.next() })) {
+      const pod = await this.#get<Pod>(exchange, 'pods', podName).catch(() => undefined);
+      const ips = [pod?.status?.podIP, ...(pod?.status?.podIPs ?? []).map(({ ip }) => ip)];
+      if (ips.includes(target.host)) return target;
+    }
+    throw noEndpoints(id);
+  }
+
+  async #kubelet(exchange: Exchange, nodeName: string, isUnchecked: boolean): Promise<DialTarget> {
+    const node = await this.#get<Node>(exchange, 'nodes', nodeName);
+    const { host, port } = kubeletAddressOf(node, this.#options.kubelets.preferredAddressTypes);
+    return { host, port, security: isUnchecked ? 'kubelet-unchecked' : 'kubelet' };
+  }
+
+  /** As the server itself, not as the user: they were authorized for the subresource. */
+  async #get<T extends ApiObject>(exchange: Exchange, plural: string, name: string): Promise<T> {
+    const resource = this.#options.resources.find('', 'v1', plural);
+    if (resource === undefined) throw internalError(new Error(`${plural} are not served`));
+    const request = resourceRequest(exchange, resource.definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
+    const { object } = await this.#options.registry.get({ ...request, name, subresource: '' }, {});
+    // What is served under a definition is of its kind.
+    return object as T;
+  }
+}
+
+const pathOf = ({ path, query }: KubeletRequest): string => (query.size === 0 ? path : `${path}?${query.toString()}`);
+
+/** A log is asked for with a GET of our own; what the client's request carries stays here. */
+function bodiless(http: Exchange['http']): Exchange['http'] {
+  return {
+    method: http.method, target: http.target, headers: {}, protocol: http.protocol, remoteAddress: http.remoteAddress,
+    readBody: (limitBytes) => http.readBody(limitBytes), bodyStream: () => http.bodyStream(), onFinished: (listener) => http.onFinished(listener),
+  };
+}
+
+async function logError({ status, readText }: BackendAnswer, name: string): Promise<ApiStatusError> {
+  if (status < 400) return internalError(new Error('redirects forbidden'));
+  const text = (await readText(mostErrorBytes)).trimEnd();
+  if (status === 400) return badRequest(text);
+  if (status === 404) return new ApiStatusError('NotFound', `the server could not find the requested resource ( pods/log ${name})`, { name, kind: 'pods/log' });
+  return internalError(new Error(text));
+}
+
+/** `/api/v1/namespaces/x/services/y/proxy`, what comes after it as the client wrote it, and the query. */
+function splitProxyTarget(target: string): { base: string; rest: string; search: string } {
+  const at = target.indexOf('?');
+  const path = at < 0 ? target : target.slice(0, at);
+  const base = /^\/api\/[^/]+\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/.exec(path)?.[0] ?? path;
+  return { base, rest: path.slice(base.length), search: at < 0 ? '' : target.slice(at) };
+}
+
+/** A redirect to the same backend leads through the proxy again; others are for the client to judge. */
+function withLocation(headers: ReplyHeaders, { host, port }: DialTarget, base: string): ReplyHeaders {
+  const { location } = headers;
+  if (typeof location !== 'string') return headers;
+  if (location.startsWith('/') && !location.startsWith('//')) return { ...headers, location: base + location };
+  const own = /^https?:\/\/([^/?#]+)(.*)$/.exec(location);
+  const isSame = own !== null && [`${host}:${port}`, `[${host}]:${port}`, host].includes(own[1] ?? '');
+  return isSame ? { ...headers, location: `${base}${own[2] === '' ? '/' : own[2]}` } : headers;
+}

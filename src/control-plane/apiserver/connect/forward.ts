@@ -1,0 +1,153 @@
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import type { HeaderMap, HttpRequest } from '../http/http-request.ts';
+import { headerOf } from '../http/http-request.ts';
+import type { Reply, ReplyHeaders, ReplyStream } from '../http/reply.ts';
+import type { Dialer, DialTarget } from '../options.ts';
+
+export interface Forwarding {
+  readonly dialer: Dialer;
+  readonly target: DialTarget;
+  readonly method: string;
+  readonly path: string;
+  /** What the backend hears of the client's headers; hop-by-hop ones and credentials are taken out. */
+  readonly headers: HeaderMap;
+  readonly http: HttpRequest;
+  /** Judges an answer before it goes on: throws, or gives other headers. */
+  readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
+  /** An answer that is no switch of protocols is a refusal. */
+  readonly mustUpgrade?: boolean;
+}
+
+export interface BackendAnswer {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** The beginning of the body, for messages. */
+  readText(limitBytes: number): Promise<string>;
+}
+
+const dialTimeoutMs = 10_000;
+/** A backend that took the request has so long for the head of its answer. */
+const answerTimeoutMs = 60_000;
+const notPassedOn = new Set([
+  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authorization', 'authorization', 'host', 'http2-settings', 'audit-id', 'content-length', 'expect',
+]);
+
+/** Sends a request on and streams the answer back. Redirects are passed on, never followed. */
+export async function forward(forwarding: Forwarding): Promise<Reply> {
+  const { dialer, target, http } = forwarding;
+  const asked = headerOf(http.headers, 'upgrade');
+  const upgrade = http.upgrade === undefined || asked === undefined ? undefined : asked;
+  if (forwarding.mustUpgrade === true && upgrade === undefined) throw badRequest('Upgrade request required');
+  const backend = await dialer.dial(target, dialTimeoutMs);
+  http.onFinished(() => backend.destroy());
+  const request = open(forwarding, backend, upgrade);
+  const answer = await answerOf(request, http, upgrade !== undefined);
+  if (answer.kind === 'switched') return takeOver(answer, asked ?? '');
+  return passOn(answer.message, forwarding);
+}
+
+type Answer = { readonly kind: 'answer'; readonly message: IncomingMessage } | { readonly kind: 'switched'; readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
+
+function open({ method, path, headers, target }: Forwarding, backend: Duplex, upgrade: string | undefined): ClientRequest {
+  const sent: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(':') || name.startsWith('impersonate-') || notPassedOn.has(name)) continue;
+    // A token among the WebSocket protocols is for this server alone.
+    sent[name] = name === 'sec-websocket-protocol' && typeof value === 'string' ? withoutToken(value) : value;
+  }
+  sent.host = target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
+  if (upgrade !== undefined) Object.assign(sent, { connection: 'Upgrade', upgrade });
+  // One request for each connection: nothing of one client is left for the next.
+  else sent.connection = 'close';
+  // Node's types want a socket; any duplex stream will do.
+  return httpRequest({ method, path, headers: sent as Record<string, string>, createConnection: () => backend as never, agent: false, setHost: false });
+}
+
+const withoutToken = (value: string): string => value.split(',').map((each) => each.trim()).filter((each) => !each.startsWith('base64url.bearer.')).join(', ');
+
+function answerOf(request: ClientRequest, http: HttpRequest, isUpgrade: boolean): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request.setTimeout(answerTimeoutMs, () => request.destroy(new Error('the backend did not answer in time')));
+    request.on('error', (error) => reject(new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`)));
+    request.on('response', (message) => {
+      request.setTimeout(0);
+      resolve({ kind: 'answer', message });
+    });
+    request.on('upgrade', (message, socket: Duplex, head) => {
+      request.setTimeout(0);
+      resolve({ kind: 'switched', message, socket, head });
+    });
+    if (isUpgrade) request.end();
+    else pipeline(http.bodyStream(), request, () => undefined);
+  });
+}
+
+/** Both ends speak to each other from here on. Each goes when the other does. */
+function takeOver({ message, socket: backend, head }: Answer & { kind: 'switched' }, asked: string): Reply {
+  if ((headerOf(message.headers, 'upgrade') ?? '').toLowerCase() !== asked.toLowerCase()) {
+    backend.destroy();
+    throw new ApiStatusError('InternalError', 'Internal error occurred: the backend switched to another protocol than was asked for');
+  }
+  return {
+    kind: 'taken', status: 101,
+    take: (client, clientHead) => {
+      const lines = ['HTTP/1.1 101 Switching Protocols'];
+      for (let index = 0; index + 1 < message.rawHeaders.length; index += 2) lines.push(`${message.rawHeaders[index]}: ${message.rawHeaders[index + 1]}`);
+      client.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+      if (head.length > 0) client.write(head);
+      if (clientHead.length > 0) backend.write(clientHead);
+      const cut = (error: Error | null | undefined): void => {
+        if (error === null || error === undefined) return;
+        client.destroy();
+        backend.destroy();
+      };
+      pipeline(client, backend, cut);
+      pipeline(backend, client, cut);
+      client.on('close', () => backend.destroy());
+      backend.on('close', () => client.end());
+    },
+  };
+}
+
+async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promise<Reply> {
+  const status = message.statusCode ?? 502;
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(message.headers)) if (value !== undefined && !hopByHop.has(name)) headers[name] = value;
+  let sent: ReplyHeaders;
+  try {
+    sent = onAnswer === undefined ? headers : await onAnswer({ status, headers, readText: (limitBytes) => readText(message, limitBytes) });
+  } catch (error) {
+    message.destroy();
+    throw error;
+  }
+  return { kind: 'stream', status, headers: sent, start: (out) => pump(message, out) };
+}
+
+const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer', 'te', 'proxy-connection']);
+
+/** As fast as the reader takes it. An answer that breaks off breaks off for the reader, too. */
+function pump(message: IncomingMessage, out: ReplyStream): void {
+  out.onClose(() => message.destroy());
+  out.onDrain(() => message.resume());
+  message.on('data', (chunk: Buffer) => {
+    if (!out.write(chunk)) message.pause();
+  });
+  message.on('end', () => out.end());
+  message.on('error', () => out.destroy());
+  message.on('aborted', () => out.destroy());
+}
+
+async function readText(message: IncomingMessage, limitBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= limitBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8');
+}

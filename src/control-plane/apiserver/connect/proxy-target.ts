@@ -1,0 +1,83 @@
+import { isIP } from 'node:net';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Service } from '../../../api/core/service.ts';
+import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import type { DialTarget } from '../options.ts';
+
+/** `name`, `name:port` or `scheme:name:port`, as the last part of a proxy's path says them. */
+export interface ProxyName {
+  readonly scheme: '' | 'http' | 'https';
+  readonly name: string;
+  readonly port: string;
+}
+
+export function parseProxyName(id: string, what: 'pod' | 'service' | 'node'): ProxyName {
+  const parts = id.split(':');
+  const [scheme, name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
+  if (parts.length > 3 || name === '' || (scheme !== '' && scheme !== 'http' && scheme !== 'https')) throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
+  return { scheme, name, port };
+}
+
+export function podTarget({ scheme, port }: ProxyName, pod: Pod): DialTarget {
+  const declared = pod.spec.containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
+  const host = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? '';
+  if (!isProxyable(host)) throw badRequest('address not allowed');
+  const wanted = port === '' ? (declared ?? (scheme === 'https' ? 443 : 80)) : portNumber(port);
+  return { host, port: wanted, security: scheme === 'https' ? 'tls-insecure' : 'none' };
+}
+
+/** The part of core/v1 Endpoints that is read here. */
+export interface ReadyEndpoints {
+  readonly subsets?: readonly {
+    readonly addresses?: readonly { readonly ip?: string; readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly name?: string } }[];
+    readonly ports?: readonly { readonly name?: string; readonly port?: number }[];
+  }[];
+}
+
+export interface ServiceCandidate {
+  readonly target: DialTarget;
+  /** The pod whose address it should be. */
+  readonly podName: string;
+}
+
+export const noEndpoints = (name: string): ApiStatusError => new ApiStatusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
+
+/** The service's ready addresses in an order that begins anywhere. Only addresses of pods count: who may write Endpoints may not therefore reach any host. */
+export function serviceCandidates({ scheme, name, port }: ProxyName, { service, endpoints, random }: { readonly service: Service; readonly endpoints: ReadyEndpoints; readonly random: () => number }): readonly ServiceCandidate[] {
+  const portName = /^[+-]?\d+$/.test(port) ? namedPort(service, Number(port), name) : port;
+  const found: ServiceCandidate[] = (endpoints.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
+    const match = ports.find((each) => (each.name ?? '') === portName);
+    if (match?.port === undefined) return [];
+    const target = { port: match.port, security: scheme === 'https' ? 'tls-insecure' : 'none' } as const;
+    const ofPods = addresses.filter(({ ip = '', targetRef }) => isProxyable(ip) && targetRef?.kind === 'Pod' && (targetRef.namespace ?? service.metadata.namespace) === service.metadata.namespace);
+    return ofPods.map(({ ip = '', targetRef }) => ({ target: { ...target, host: ip }, podName: targetRef?.name ?? '' }));
+  });
+  const first = Math.floor(random() * found.length);
+  return [...found.slice(first), ...found.slice(0, first)];
+}
+
+function namedPort(service: Service, port: number, name: string): string {
+  const found = service.spec.ports?.find((each) => each.port === port);
+  if (found === undefined) throw new ApiStatusError('ServiceUnavailable', `no service port ${port} found for service ${JSON.stringify(name)}`);
+  return found.name ?? '';
+}
+
+export function portNumber(port: string): number {
+  const value = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  if (value < 1 || value > 65_535) throw badRequest(`invalid port ${JSON.stringify(port)}`);
+  return value;
+}
+
+/** Addresses of this machine and of its links are not reached through the API: whoever may use the proxy may not therefore talk to the server's own neighbours. */
+export function isProxyable(host: string): boolean {
+  const family = isIP(host);
+  if (family === 4) return !/^(?:0\.|127\.|169\.254\.|255\.255\.255\.255$)/.test(host) && !isMulticast4(host);
+  if (family !== 6) return false;
+  const low = host.toLowerCase();
+  return low !== '::' && low !== '::1' && !/^(?:0{0,4}:){1,7}0{0,3}1$/.test(low) && !/^fe[89ab]/.test(low) && !low.startsWith('ff') && !low.startsWith('::ffff:');
+}
+
+const isMulticast4 = (host: string): boolean => {
+  const first = Number(host.split('.', 1)[0]);
+  return first >= 224 && first <= 239;
+};

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ServedResource, ServedSubresource } from '../path/served-resource.ts';
+
+/** One line of an APIResourceList. */
+export interface ApiResource {
+  readonly name: string;
+  readonly singularName: string;
+  readonly namespaced: boolean;
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly storageVersionHash?: string;
+}
+
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly resources: readonly ServedResource[];
+}
+
+/** Where upstream puts its groups; clients look for short names in this order. Others follow by name. */
+const groupOrder = [
+  'apiregistration.k8s.io', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', 'autoscaling', 'batch', 'certificates.k8s.io', 'networking.k8s.io', 'policy',
+  'rbac.authorization.k8s.io', 'storage.k8s.io', 'admissionregistration.k8s.io', 'apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io', 'node.k8s.io', 'discovery.k8s.io', 'resource.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+];
+
+/** All groups but core, with their versions, in order. */
+export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<string, readonly GroupVersion[]> {
+  const groups = new Map<string, Map<string, ServedResource[]>>();
+  for (const resource of resources) {
+    const { group, version } = resource.definition.type;
+    const versions = groups.get(group) ?? new Map<string, ServedResource[]>();
+    groups.set(group, versions);
+    versions.set(version, [...(versions.get(version) ?? []), resource]);
+  }
+  const rank = (group: string): number => {
+    const at = groupOrder.indexOf(group);
+    return at < 0 ? groupOrder.length : at;
+  };
+  const names = [...groups.keys()].sort((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1));
+  return new Map(names.map((group) => [group, [...(groups.get(group) ?? [])].map(([version, found]) => ({ group, version, resources: byName(found) }))]));
+}
+
+const byName = (resources: readonly ServedResource[]): readonly ServedResource[] => [...resources].sort((left, right) => (left.definition.type.plural < right.definition.type.plural ? -1 : 1));
+
+export function apiResources({ resources }: GroupVersion): readonly ApiResource[] {
+  return resources.flatMap((resource) => [describe(resource), ...[...resource.subresources.values()].sort(bySubresource).map((each) => describeSubresource(resource, each))]);
+}
+
+export const bySubresource = (left: ServedSubresource, right: ServedSubresource): number => (left.name < right.name ? -1 : 1);
+
+function describe({ definition, verbs }: ServedResource): ApiResource {
+  const { type, singular, shortNames, categories, review } = definition;
+  return {
+    name: type.plural, singularName: singular, namespaced: type.namespaced, kind: type.kind, verbs, ...(shortNames !== undefined && { shortNames }), ...(categories !== undefined && { categories }),
+    ...(review === undefined && { storageVersionHash: storageVersionHash(definition.storedAs?.stored ?? type) }),
+  };
+}
+
+function describeSubresource({ definition }: ServedResource, { name, verbs, responseKind }: ServedSubresource): ApiResource {
+  const { type } = definition;
+  const isOther = responseKind.group !== type.group || responseKind.version !== type.version;
+  return { name: `${type.plural}/${name}`, singularName: '', namespaced: type.namespaced, ...(isOther && { group: responseKind.group, version: responseKind.version }), kind: responseKind.kind, verbs };
+}
+
+/** Tells clients whether two resources are stored as the same kind. */
+function storageVersionHash({ group, version, kind }: { readonly group: string; readonly version: string; readonly kind: string }): string {
+  return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+}
+
+export const groupVersionOf = ({ group, version }: GroupVersion): { groupVersion: string; version: string } => ({ groupVersion: apiVersionOf({ group, version }), version });

@@ -1,0 +1,140 @@
+import { Counter, Gauge, Histogram, Registry as MetricRegistry } from 'prom-client';
+import type { Clock } from '../../../base/clock.ts';
+import type { Reply } from '../http/reply.ts';
+import type { ProcessUsage } from '../options.ts';
+import type { Endpoint } from '../path/dispatch.ts';
+import type { Exchange } from '../path/exchange.ts';
+import type { RequestObserver } from '../path/request-path.ts';
+import { isLongRunning, isReading } from '../path/request-info.ts';
+import type { RequestInfo } from '../path/request-info.ts';
+import type { ServedResource, ServedResources } from '../path/served-resource.ts';
+
+const latencyBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const sliBuckets = latencyBuckets.filter((each) => each >= 0.05);
+const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const eventSizeBuckets = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
+
+const requestLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'] as const;
+const resourceLabels = ['group', 'version', 'resource'] as const;
+
+export interface MetricsOptions {
+  readonly clock: Clock;
+  readonly resources: ServedResources;
+  readonly countObjects?: () => ReadonlyMap<string, number>;
+  readonly processUsage?: () => ProcessUsage;
+}
+
+/** What the server tells Prometheus, under upstream's names. */
+export class ServerMetrics implements RequestObserver {
+  readonly registry = new MetricRegistry();
+  readonly #options: MetricsOptions;
+  readonly #requests = new Counter({ name: 'apiserver_request_total', help: 'Requests by verb, resource, scope and code.', labelNames: [...requestLabels, 'dry_run', 'code'], registers: [this.registry] });
+  readonly #durations = new Histogram({
+    name: 'apiserver_request_duration_seconds', help: 'How long requests took.', labelNames: [...requestLabels, 'dry_run'], buckets: latencyBuckets, registers: [this.registry],
+  });
+  readonly #sli = new Histogram({ name: 'apiserver_request_sli_duration_seconds', help: 'How long requests took, without waiting in queues.', labelNames: requestLabels, buckets: sliBuckets, registers: [this.registry] });
+  readonly #sizes = new Histogram({ name: 'apiserver_response_sizes', help: 'Bytes of answers.', labelNames: requestLabels, buckets: sizeBuckets, registers: [this.registry] });
+  readonly #long = new Gauge({ name: 'apiserver_longrunning_requests', help: 'Watches, logs, streams and proxies in progress.', labelNames: requestLabels, registers: [this.registry] });
+  readonly #inflight = new Gauge({ name: 'apiserver_current_inflight_requests', help: 'Requests in progress.', labelNames: ['request_kind'], registers: [this.registry] });
+  readonly #events = new Counter({ name: 'apiserver_watch_events_total', help: 'Events sent to watchers.', labelNames: resourceLabels, registers: [this.registry] });
+  readonly #eventSizes = new Histogram({ name: 'apiserver_watch_events_sizes', help: 'Bytes of events sent to watchers.', labelNames: resourceLabels, buckets: eventSizeBuckets, registers: [this.registry] });
+  readonly #inProgress = { readOnly: 0, mutating: 0 };
+  readonly #queueSeconds = new WeakMap<Exchange, number>();
+
+  constructor(options: MetricsOptions) {
+    this.#options = options;
+    this.#addStorage();
+    this.#addProcess();
+  }
+
+  begin(exchange: Exchange): void {
+    const { info } = exchange;
+    if (isLongRunning(info)) return this.#long.inc(this.#labels(exchange));
+    this.#inProgress[isReading(info) ? 'readOnly' : 'mutating']++;
+  }
+
+  /** Time in a queue is not the request's own. */
+  waited(exchange: Exchange, seconds: number): void {
+    this.#queueSeconds.set(exchange, seconds);
+  }
+
+  done(exchange: Exchange, reply: Reply): void {
+    const labels = this.#labels(exchange);
+    const dry = { dry_run: exchange.query.get('dryRun') === 'All' ? 'All' : '' };
+    this.#requests.inc({ ...labels, ...dry, code: String(reply.status) });
+    const { info } = exchange;
+    if (isLongRunning(info)) return this.#long.dec(labels);
+    this.#inProgress[isReading(info) ? 'readOnly' : 'mutating']--;
+    const seconds = (this.#options.clock.monotonicMs() - exchange.startedAtMs) / 1000;
+    this.#durations.observe({ ...labels, ...dry }, seconds);
+    this.#sli.observe(labels, Math.max(0, seconds - (this.#queueSeconds.get(exchange) ?? 0)));
+    if (reply.kind === 'body' && info.resourceRequest && isReading(info)) this.#sizes.observe(labels, sizeOf(reply.body));
+  }
+
+  watchEvents({ definition }: ServedResource, events: number, bytes: number): void {
+    const { group, version, plural } = definition.type;
+    const labels = { group, version, resource: plural };
+    this.#events.inc(labels, events);
+    for (let each = 0; each < events; each++) this.#eventSizes.observe(labels, bytes / events);
+  }
+
+  readonly serve: Endpoint = async ({ path }) => {
+    if (path !== '/metrics') return undefined;
+    this.#inflight.set({ request_kind: 'readOnly' }, this.#inProgress.readOnly);
+    this.#inflight.set({ request_kind: 'mutating' }, this.#inProgress.mutating);
+    return { kind: 'body', status: 200, headers: { 'content-type': this.registry.contentType }, body: await this.registry.metrics() };
+  };
+
+  /** Only what is served gets labels of its own: nobody may fill the memory with names they made up. */
+  #labels({ http, info }: Exchange): Record<(typeof requestLabels)[number], string> {
+    const { group, version, resource, subresource } = info;
+    const known = info.resourceRequest ? this.#options.resources.find(group, version, resource) : undefined;
+    const verb = verbLabel(http.method, info);
+    if (known === undefined) return { verb, group: '', version: '', resource: '', subresource: '', scope: '', component: 'apiserver' };
+    return { verb, group, version, resource, subresource: known.subresources.has(subresource) ? subresource : '', scope: scopeOf(info), component: 'apiserver' };
+  }
+
+  #addStorage(): void {
+    const { countObjects } = this.#options;
+    if (countObjects === undefined) return;
+    const gauge: Gauge = new Gauge({ name: 'apiserver_storage_objects', help: 'How many objects there are of each kind.', labelNames: ['resource'], registers: [this.registry], collect: () => {
+      for (const [resource, count] of countObjects()) gauge.set({ resource }, count);
+    } });
+  }
+
+  #addProcess(): void {
+    const { processUsage } = this.#options;
+    if (processUsage === undefined) return;
+    const rows: readonly (readonly [string, string, (usage: ProcessUsage) => number | undefined])[] = [
+      ['process_cpu_seconds_total', 'CPU time of the process.', (usage) => usage.cpuSeconds],
+      ['process_resident_memory_bytes', 'Memory of the process that is in RAM.', (usage) => usage.residentBytes],
+      ['process_virtual_memory_bytes', 'Address space of the process.', (usage) => usage.virtualBytes],
+      ['process_open_fds', 'Open files and sockets.', (usage) => usage.openFiles],
+      ['process_max_fds', 'How many may be open.', (usage) => usage.maxFiles],
+      ['process_start_time_seconds', 'When the process began, seconds since 1970.', (usage) => usage.startTimeSeconds],
+    ];
+    for (const [name, help, read] of rows) {
+      if (read(processUsage()) === undefined) continue;
+      const gauge: Gauge = new Gauge({ name, help, registers: [this.registry], collect: () => gauge.set(read(processUsage()) ?? 0) });
+    }
+  }
+}
+
+const verbLabels: Readonly<Record<string, string>> = {
+  get: 'GET', list: 'LIST', watch: 'WATCH', create: 'POST', update: 'PUT', patch: 'PATCH', delete: 'DELETE', deletecollection: 'DELETECOLLECTION', post: 'POST', put: 'PUT', head: 'GET', proxy: 'CONNECT',
+};
+const connects = new Set(['exec', 'attach', 'portforward', 'proxy']);
+
+function verbLabel(method: string, info: RequestInfo): string {
+  if (connects.has(info.subresource)) return 'CONNECT';
+  return verbLabels[info.resourceRequest ? info.verb : method.toLowerCase()] ?? 'OTHER';
+}
+
+function scopeOf({ verb, name, namespace }: RequestInfo): string {
+  if (name !== '' || verb === 'create') return 'resource';
+  return namespace === '' ? 'cluster' : 'namespace';
+}
+
+function sizeOf(body: string | Uint8Array | readonly string[]): number {
+  return typeof body === 'string' || body instanceof Uint8Array ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
+}

@@ -1,0 +1,75 @@
+import { dealHand } from './classify-flow.ts';
+
+/** A request that waits for seats. */
+export interface Waiting {
+  readonly seats: number;
+  readonly start: () => void;
+}
+
+interface Queue {
+  readonly waiting: Waiting[];
+  /** When, in virtual time, its next request would start: grows with what the queue was given. */
+  virtualStart: number;
+}
+
+/**
+ * The queues of one priority level, served in turn by what each has been given so far (start-time fair queuing): a flow with a thousand requests waits
+ * behind its own, not before others.
+ * Invariants: 1. a queue is no longer than the limit; 2. among queues that wait, the one given least is next; 3. time without waiting earns nothing.
+ */
+export class FairQueues {
+  readonly #queues: readonly Queue[];
+  readonly #handSize: number;
+  readonly #queueLength: number;
+  #virtualNow = 0;
+  #length = 0;
+
+  constructor({ queues, handSize, queueLength }: { readonly queues: number; readonly handSize: number; readonly queueLength: number }) {
+    this.#queues = Array.from({ length: queues }, () => ({ waiting: [], virtualStart: 0 }));
+    this.#handSize = handSize;
+    this.#queueLength = queueLength;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Into the shortest of the flow's queues; undefined when even that one is full. What is returned takes it out again, and says whether it was still there. */
+  add(flow: string, request: Waiting): (() => boolean) | undefined {
+    const hand = dealHand(flow, this.#queues.length, this.#handSize).map((card) => this.#queues[card]).filter((queue) => queue !== undefined);
+    const shortest = hand.reduce((best, queue) => (queue.waiting.length < best.waiting.length ? queue : best));
+    if (shortest.waiting.length >= this.#queueLength) return undefined;
+    if (shortest.waiting.length === 0) shortest.virtualStart = Math.max(shortest.virtualStart, this.#virtualNow);
+    shortest.waiting.push(request);
+    this.#length++;
+    return () => {
+      const at = shortest.waiting.indexOf(request);
+      if (at < 0) return false;
+      shortest.waiting.splice(at, 1);
+      this.#length--;
+      return true;
+    };
+  }
+
+  /** Who is next, without taking it. */
+  peek(): Waiting | undefined {
+    return this.#next()?.waiting[0];
+  }
+
+  take(): Waiting | undefined {
+    const queue = this.#next();
+    const request = queue?.waiting.shift();
+    if (queue === undefined || request === undefined) return undefined;
+    this.#length--;
+    this.#virtualNow = queue.virtualStart;
+    queue.virtualStart += request.seats;
+    return request;
+  }
+
+  #next(): Queue | undefined {
+    if (this.#length === 0) return undefined;
+    let best: Queue | undefined;
+    for (const queue of this.#queues) if (queue.waiting.length > 0 && (best === undefined || queue.virtualStart < best.virtualStart)) best = queue;
+    return best;
+  }
+}
