@@ -17,7 +17,7 @@ export interface Comparison {
 const same: Comparison = { changed: undefined, removed: undefined };
 
 /**
- * Compares two values of one schema. What is the same object costs nothing. `emptied`: a list or map that became empty counts as changed (as somebody applied it)
+ * Compares two values of one schema. What is the same object costs nothing. `emptied`: an atomic list or map that became empty counts as changed (as somebody applied it)
  * and not as gone (as it is once written). Throws `PathElementError`.
  */
 export function compareFields(schema: Schema, before: unknown, after: unknown, emptied: 'gone' | 'changed' = 'gone'): Comparison {
@@ -52,7 +52,7 @@ class Comparer {
       const now = after[key];
       const then = Object.hasOwn(before, key) ? before[key] : undefined;
       if (then === now) continue;
-      const present = !isAbsent(field.schema, now) || (now !== undefined && this.#emptied === 'changed');
+      const present = !isAbsent(field.schema, now) || (now !== undefined && this.#emptied === 'changed' && isAtomic(field.schema, now));
       if (!isAbsent(field.schema, then)) {
         if (present) this.#both(field.element, field.schema, then, now);
         else this.#gone(field.element, field.schema, then);
