@@ -2,7 +2,7 @@ import { PodSchema } from '../core/pod.ts';
 import type { Pod } from '../core/pod.ts';
 import { defaultPod } from '../defaults/default-pod.ts';
 import { decode, formatDecodeError } from '../schema/decode.ts';
-import { parseFieldPath } from '../schema/field-path.ts';
+import { setAt } from './set-at.ts';
 
 export type Changes = Readonly<Record<string, unknown>>;
 
@@ -18,18 +18,4 @@ export function buildPod(changes: Changes = {}, options: { defaulted?: boolean }
   const { value, errors } = decode(PodSchema, plain);
   if (errors.length > 0) throw new Error(errors.map(formatDecodeError).join('\n'));
   return options.defaulted === false ? value : defaultPod(value);
-}
-
-function setAt(root: unknown, path: string, value: unknown): void {
-  const steps = parseFieldPath(path).map((step) => (typeof step === 'object' ? step.key : step));
-  let node = root as Record<string | number, unknown>;
-  for (const [index, step] of steps.entries()) {
-    if (index === steps.length - 1) {
-      if (value === undefined) delete node[step];
-      else node[step] = value;
-      return;
-    }
-    node[step] ??= typeof steps[index + 1] === 'number' ? [] : {};
-    node = node[step] as Record<string | number, unknown>;
-  }
 }
