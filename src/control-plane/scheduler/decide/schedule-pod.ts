@@ -6,7 +6,7 @@ import type { Profile } from '../framework/profile.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 import { computePreemption } from '../preemption/compute-preemption.ts';
 import type { PreemptionOutcome } from '../preemption/compute-preemption.ts';
-import { nothingToDeallocate } from '../plugins/dynamic-resources.ts';
+import { notPrepared, nothingToDeallocate } from '../plugins/dynamic-resources.ts';
 import { formatDiagnosis } from './diagnosis.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { findNodes, preFilter } from './find-nodes.ts';
@@ -88,6 +88,11 @@ function afterFilters(
   let nominate: string | undefined;
   for (const step of question.profile.postFilters) {
     if (step.kind === 'dynamicResources') {
+      // Upstream's plugin fails where it was not asked beforehand, and preemption is not tried then. People and tools know the odd message that makes.
+      if (found.preFilterReasons.length > 0) {
+        reasons.push(notPrepared);
+        break;
+      }
       reasons.push(nothingToDeallocate);
       continue;
     }

@@ -6,6 +6,9 @@ const name = 'DynamicResources';
 /** What it says after a pod found no node; upstream asks it before preemption, whether the pod has claims or not. */
 export const nothingToDeallocate = 'no new claims to deallocate';
 
+/** What it says instead when another plugin had rejected the pod before it was asked. */
+export const notPrepared = 'not found';
+
 /**
  * Resource claims. The control plane has no resource.k8s.io, so no claim that a pod names is there: such a pod waits as it does upstream while its
  * claim is missing, and is never run without what it asked for.

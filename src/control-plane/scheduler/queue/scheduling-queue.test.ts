@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { defaultSchedulerConfig } from '../config/scheduler-config.ts';
+import { bound, buildNode, buildPod } from '../testing/builders.ts';
+import { KeyedHeap } from './keyed-heap.ts';
+import { computeBackoffUntil } from './queued-pod.ts';
+import { leftoverMs, SchedulingQueue } from './scheduling-queue.ts';
+
+function createQueue(): { readonly clock: FakeClock; readonly queue: SchedulingQueue; readonly woken: () => number } {
+  const clock = new FakeClock();
+  let woken = 0;
+  const queue = new SchedulingQueue({ ...defaultSchedulerConfig(), clock, heldBack: () => undefined, onReady: () => woken++ });
+  return { clock, queue, woken: () => woken };
+}
+
+const name = (queued: { readonly info: { readonly pod: Pod } } | undefined): string | undefined => queued?.info.pod.metadata.name;
+const fit = new Set(['NodeResourcesFit']);
+const freed = (from: Pod): Parameters<SchedulingQueue['wake']>[0] => ({ resource: 'Pod', actions: ['Delete'], before: from });
+const big = bound(buildPod('big', { requests: { cpu: '1' } }), 'a');
+
+describe('the queue', () => {
+  it('gives the more important first, then the longer waiting', async () => {
+    const { clock, queue } = createQueue();
+    for (const [each, priority] of [['a', 0], ['b', 0], ['c', 5], ['d', -1]] as const) {
+      queue.add(buildPod(each, { spec: { priority } }));
+      await clock.advance(1);
+    }
+    assert.deepEqual([queue.pop(), queue.pop(), queue.pop(), queue.pop(), queue.pop()].map(name), ['c', 'a', 'b', 'd', undefined]);
+  });
+
+  it('backs off longer and longer, to a limit; errors count on their own', () => {
+    const limits = { initialBackoffMs: 1000, maxBackoffMs: 10_000 };
+    const until = (rejections: number, errors: number): number => computeBackoffUntil({ queuedAtMs: 0, rejections, errors }, limits);
+    assert.deepEqual([1, 2, 3, 4, 5, 500].map((count) => until(count, 0)), [1000, 2000, 4000, 8000, 10_000, 10_000]);
+    assert.deepEqual([until(0, 0), until(4, 1)], [-Infinity, 1000]);
+  });
+
+  it('lets rejected pods sleep until an event that a plugin which rejected them hopes for', () => {
+    const { queue, woken } = createQueue();
+    queue.add(buildPod('x', { requests: { cpu: '1' } }));
+    const queued = queue.pop();
+    assert.ok(queued !== undefined);
+    queue.putBackRejected(queued, fit);
+    const before = woken();
+    queue.wake({ resource: 'Pod', actions: ['Add'], after: big });
+    queue.wake({ resource: 'Node', actions: ['UpdateNodeLabel'], before: buildNode('a'), after: buildNode('a') });
+    queue.wake(freed({ ...big, spec: { ...big.spec, nodeName: '' } }));
+    assert.deepEqual([queue.pop(), woken()], [undefined, before]);
+    queue.wake(freed(big));
+    assert.equal(name(queue.pop()), 'x');
+  });
+
+  it('lets others go first after an attempt, but nobody idle', async () => {
+    const { clock, queue } = createQueue();
+    queue.add(buildPod('x', { spec: { priority: 10 } }));
+    const queued = queue.pop();
+    assert.ok(queued !== undefined);
+    queue.putBackRejected(queued, fit);
+    queue.wake(freed(big));
+    queue.add(buildPod('y'));
+    assert.deepEqual([queue.counts.backoff, name(queue.pop()), name(queue.pop()), queue.pop()], [1, 'y', 'x', undefined]);
+    queue.putBackRejected(queued, fit);
+    queue.wake(freed(big));
+    queue.add(buildPod('z'));
+    await clock.advance(3000);
+    assert.deepEqual([name(queue.pop()), name(queue.pop())], ['x', 'z']);
+  });
+
+  it('waits out back-offs after errors, even when idle', async () => {
+    const { clock, queue } = createQueue();
+    queue.add(buildPod('x'));
+    const queued = queue.pop();
+    assert.ok(queued !== undefined);
+    queue.putBackFailed(queued);
+    assert.equal(queue.pop(), undefined);
+    await clock.advance(2000);
+    assert.equal(name(queue.pop()), 'x');
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('tries again after five minutes what no event has helped', async () => {
+    const { clock, queue } = createQueue();
+    queue.add(buildPod('x'));
+    const queued = queue.pop();
+    assert.ok(queued !== undefined);
+    queue.putBackRejected(queued, fit);
+    await clock.advance(leftoverMs - 1);
+    assert.equal(queue.pop(), undefined);
+    await clock.advance(1);
+    assert.equal(name(queue.pop()), 'x');
+    await clock.advance(leftoverMs);
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('takes a new version of a pod wherever it waits, and forgets pods that are gone', () => {
+    const { queue } = createQueue();
+    const pod = buildPod('x', { requests: { cpu: '9' } });
+    const smaller = buildPod('x', { requests: { cpu: '1' } });
+    queue.add(pod);
+    queue.update(pod, smaller);
+    const queued = queue.pop();
+    assert.equal(queued?.info.pod, smaller);
+    queue.putBackRejected({ ...queued, info: queued.info }, fit);
+    const tiny = buildPod('x', { requests: { cpu: '500m' } });
+    queue.update(smaller, tiny);
+    assert.equal(queue.pop()?.info.pod, tiny);
+    queue.add(tiny);
+    queue.delete('uid-x');
+    assert.deepEqual([queue.pop(), queue.find('uid-x')], [undefined, undefined]);
+  });
+});
+
+describe('the heap', () => {
+  it('gives its elements in order whatever was put, replaced and taken out of it', () => {
+    const step = fc.oneof(fc.record({ key: fc.integer({ min: 0, max: 20 }), value: fc.integer() }), fc.record({ remove: fc.integer({ min: 0, max: 20 }) }));
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const heap = new KeyedHeap<{ key: string; value: number }>(({ key }) => key, (left, right) => left.value < right.value);
+        const model = new Map<string, number>();
+        for (const each of steps) {
+          if ('remove' in each) {
+            assert.equal(heap.delete(String(each.remove))?.value, model.get(String(each.remove)));
+            model.delete(String(each.remove));
+          } else {
+            heap.put({ key: String(each.key), value: each.value });
+            model.set(String(each.key), each.value);
+          }
+        }
+        const given: number[] = [];
+        for (let item = heap.pop(); item !== undefined; item = heap.pop()) given.push(item.value);
+        assert.deepEqual(given, [...model.values()].sort((left, right) => left - right));
+      }),
+    );
+  });
+});
