@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import type { AuthenticationResult, TokenAuthenticator } from '../model/user-info.ts';
+import { createBearerAuthenticator, createRequestAuthenticator } from './request-authenticator.ts';
+import { cachedTokenAuthenticator } from './tokens/token-cache.ts';
+import { unionTokenAuthenticator, withOwnAudiences } from './tokens/token-union.ts';
+
+const jane: AuthenticationResult = { outcome: 'user', user: { name: 'jane', groups: ['devs'] } };
+const knows = (token: string, result: AuthenticationResult = jane): TokenAuthenticator => ({ name: token, authenticateToken: (asked) => Promise.resolve(asked === token ? result : { outcome: 'none' }) });
+const says = (result: AuthenticationResult) => ({ name: 'x', authenticate: () => Promise.resolve(result) });
+
+describe('requests', () => {
+  it('are of the first who knows, who is in system:authenticated then', async () => {
+    const { authenticate } = createRequestAuthenticator({ authenticators: [says({ outcome: 'failed', error: 'a' }), says(jane), says({ outcome: 'failed', error: 'b' })], anonymous: true });
+    assert.deepEqual(await authenticate({}), { outcome: 'user', user: { name: 'jane', groups: ['devs', 'system:authenticated'] } });
+  });
+
+  it('without credentials are anonymous, if that is allowed; with wrong ones they are refused', async () => {
+    const none = [says({ outcome: 'none' })];
+    assert.deepEqual(await createRequestAuthenticator({ authenticators: none, anonymous: true }).authenticate({}), { outcome: 'user', user: { name: 'system:anonymous', groups: ['system:unauthenticated'] } });
+    assert.deepEqual(await createRequestAuthenticator({ authenticators: none, anonymous: false }).authenticate({}), { outcome: 'none' });
+    const wrong = [says({ outcome: 'failed', error: 'a' }), says({ outcome: 'failed', error: 'b' })];
+    assert.deepEqual(await createRequestAuthenticator({ authenticators: wrong, anonymous: true }).authenticate({}), { outcome: 'failed', error: '[a, b]' });
+  });
+
+  it('who comes with the name or groups of anonymous is not made authenticated', async () => {
+    const user = { name: 'system:anonymous', groups: ['system:masters'] };
+    const { authenticate } = createRequestAuthenticator({ authenticators: [says({ outcome: 'user', user })], anonymous: true });
+    assert.deepEqual(await authenticate({}), { outcome: 'user', user });
+  });
+
+  it('bring tokens as a header or a subprotocol', async () => {
+    const { authenticate } = createBearerAuthenticator(knows('abc'));
+    for (const authorization of ['Bearer abc', 'bearer abc', ' Bearer abc ', 'Bearer abc more']) assert.deepEqual(await authenticate({ authorization }), jane, authorization);
+    for (const authorization of ['Bearer', 'Bearer ', 'Bearer  abc', 'Basic abc', '']) assert.deepEqual(await authenticate({ authorization }), { outcome: 'none' }, authorization);
+    assert.deepEqual(await authenticate({ authorization: 'Bearer abd' }), { outcome: 'failed', error: 'invalid bearer token' });
+    assert.deepEqual(await authenticate({ webSocketToken: 'abc' }), jane);
+    assert.deepEqual(await authenticate({}), { outcome: 'none' });
+  });
+});
+
+describe('tokens', () => {
+  it('are known by any of several; errors are told when nobody knows', async () => {
+    const broken = knows('abc', { outcome: 'failed', error: 'broken' });
+    assert.deepEqual(await unionTokenAuthenticator([broken, knows('abc')]).authenticateToken('abc'), jane);
+    assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('abc'), { outcome: 'failed', error: 'broken' });
+    assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('x'), { outcome: 'none' });
+  });
+
+  it('that know no audiences are for the API server’s own', async () => {
+    const { authenticateToken } = withOwnAudiences(knows('abc'), ['api', 'api2']);
+    assert.deepEqual(await authenticateToken('abc'), { ...jane, audiences: ['api', 'api2'] });
+    assert.deepEqual(await authenticateToken('abc', ['x', 'api2']), { ...jane, audiences: ['api2'] });
+    assert.deepEqual(await authenticateToken('abc', ['vault']), { outcome: 'none' });
+  });
+
+  it('are remembered for ten seconds by audience, failures not at all, and asked about once at a time', async () => {
+    const clock = new FakeClock();
+    const asked: string[] = [];
+    let result: AuthenticationResult = jane;
+    const inner: TokenAuthenticator = {
+      name: 'inner',
+      authenticateToken: (token, audiences) => {
+        asked.push(`${token}/${String(audiences)}`);
+        return Promise.resolve(result);
+      },
+    };
+    const { authenticateToken } = cachedTokenAuthenticator(inner, clock);
+    await Promise.all([authenticateToken('a'), authenticateToken('a'), authenticateToken('a', ['x'])]);
+    assert.deepEqual(asked, ['a/undefined', 'a/x']);
+    result = { outcome: 'none' };
+    await clock.advance(9_999);
+    assert.deepEqual(await authenticateToken('a'), jane);
+    await clock.advance(1);
+    assert.deepEqual(await authenticateToken('a'), { outcome: 'none' }, 'taken back');
+    await authenticateToken('a');
+    assert.equal(asked.length, 4);
+  });
+});

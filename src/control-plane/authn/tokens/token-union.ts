@@ -1,0 +1,32 @@
+import { goAggregate } from '../../../api/go-aggregate.ts';
+import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
+
+/** Asks all until one knows the token; what the others said was wrong is told only when none does. */
+export function unionTokenAuthenticator(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
+  return {
+    name: 'tokens',
+    authenticateToken: async (token, audiences): Promise<AuthenticationResult> => {
+      const errors: string[] = [];
+      for (const authenticator of authenticators) {
+        const result = await authenticator.authenticateToken(token, audiences);
+        if (result.outcome === 'user') return result;
+        if (result.outcome === 'failed') errors.push(result.error);
+      }
+      return errors.length === 0 ? { outcome: 'none' } : { outcome: 'failed', error: goAggregate(errors) };
+    },
+  };
+}
+
+/** Those who know nothing of audiences speak for the API server's own: asked for others, they do not know the token (upstream: authenticator.WrapAudienceAgnosticToken). */
+export function withOwnAudiences(authenticator: TokenAuthenticator, own: readonly string[]): TokenAuthenticator {
+  return {
+    name: authenticator.name,
+    authenticateToken: async (token, audiences) => {
+      const asked = audiences ?? own;
+      const common = asked.filter((audience) => own.includes(audience));
+      if (own.length > 0 && common.length === 0) return { outcome: 'none' };
+      const result = await authenticator.authenticateToken(token, audiences);
+      return result.outcome === 'user' ? { ...result, audiences: common } : result;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { KubeletError } from '../../../base/errors.ts';
+
+export interface HttpJsonTarget {
+  readonly url: string;
+  /** PEM; the system's authorities without. */
+  readonly ca?: string;
+  readonly certificate?: string;
+  readonly key?: string;
+  readonly bearerToken?: string;
+  /** The name the server's certificate is checked for, where that is not the host's. */
+  readonly serverName?: string;
+  readonly timeoutMs: number;
+}
+
+export interface HttpJsonAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const LIMIT_BYTES = 4 << 20;
+
+/**
+ * One JSON question to one fixed address: no redirects are followed, the answer is bounded in size and, from connecting to its last byte, in time.
+ * Rejects with `Timeout`, `Unavailable` (no connection, no end) or `Invalid` (no JSON, too much of it); a status is an answer whatever it is.
+ */
+export async function askJson(target: HttpJsonTarget, body?: object): Promise<HttpJsonAnswer> {
+  const signal = AbortSignal.timeout(target.timeoutMs);
+  try {
+    const response = await send(target, body, signal);
+    const text = await readAll(response);
+    return { status: response.statusCode ?? 0, body: parseBody(target.url, response.statusCode ?? 0, text) };
+  } catch (error) {
+    if (error instanceof KubeletError) throw error;
+    if (signal.aborted) throw new KubeletError('Timeout', `${target.url} did not answer within ${target.timeoutMs} ms`, { cause: error });
+    throw new KubeletError('Unavailable', `${target.url}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+function send(target: HttpJsonTarget, body: object | undefined, signal: AbortSignal): Promise<IncomingMessage> {
+  const { url, ca, certificate, key, bearerToken, serverName } = target;
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    accept: 'application/json',
+    ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    ...(bearerToken !== undefined && { authorization: `Bearer ${bearerToken}` }),
+  };
+  const options: RequestOptions = { method: text === undefined ? 'GET' : 'POST', headers, signal };
+  return new Promise((resolve, reject) => {
+    const made = url.startsWith('https:')
+      ? httpsRequest(url, { ...options, ...(ca !== undefined && { ca }), ...(certificate !== undefined && { cert: certificate }), ...(key !== undefined && { key }), ...(serverName !== undefined && { servername: serverName }) }, resolve)
+      : httpRequest(url, options, resolve);
+    made.on('error', reject);
+    made.end(text);
+  });
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > LIMIT_BYTES) throw new KubeletError('Invalid', `the answer is longer than ${LIMIT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Bodies of errors may be anything. */
+function parseBody(url: string, status: number, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (status >= 300) return text;
+    throw new KubeletError('Invalid', `${url} answered ${status} with what is no JSON`);
+  }
+}

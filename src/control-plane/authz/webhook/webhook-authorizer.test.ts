@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLogger } from '../../../base/log.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
+import { createWebhookAuthorizer } from './webhook-authorizer.ts';
+
+const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => ({
+  user: { name: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } },
+  verb: 'list',
+  resourceRequest: true,
+  apiGroup: 'apps',
+  apiVersion: 'v1',
+  resource: 'deployments',
+  subresource: '',
+  namespace: 'web',
+  name: '',
+  path: '',
+  ...changes,
+});
+
+function setUp(failurePolicy?: 'NoOpinion' | 'Deny') {
+  const clock = new FakeClock();
+  const service = { status: { allowed: true, reason: 'ok' } as object, code: 200, up: true, reviews: [] as unknown[] };
+  const post = (review: object) => {
+    service.reviews.push(review);
+    return service.up ? Promise.resolve({ status: service.code, body: { status: service.status } }) : Promise.reject(new Error('down'));
+  };
+  const authorizer = createWebhookAuthorizer({ post, clock, log: silentLogger, failurePolicy });
+  const decide = async (changes?: Partial<AuthorizationAttributes>): Promise<AuthorizationDecision> => {
+    let done: AuthorizationDecision | undefined;
+    void Promise.resolve(authorizer.authorize(ask(changes))).then((decision) => (done = decision));
+    await clock.advanceUntil(() => done !== undefined, 60_000);
+    assert.ok(done !== undefined);
+    return done;
+  };
+  return { clock, service, decide, authorizer };
+}
+
+describe('the authorization webhook', () => {
+  it('asks by SubjectAccessReview, with selectors, and says what it was told', async () => {
+    const { service, decide } = setUp();
+    assert.deepEqual(await decide({ fieldSelector: 'metadata.name=a,x!=b', labelSelector: 'app in (a,b),!c' }), { decision: 'allow', reason: 'ok' });
+    assert.deepEqual(service.reviews[0], {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      metadata: {},
+      spec: {
+        resourceAttributes: {
+          namespace: 'web',
+          verb: 'list',
+          group: 'apps',
+          version: 'v1',
+          resource: 'deployments',
+          fieldSelector: { requirements: [{ key: 'metadata.name', operator: 'In', values: ['a'] }, { key: 'x', operator: 'NotIn', values: ['b'] }] },
+          labelSelector: { requirements: [{ key: 'app', operator: 'In', values: ['a', 'b'] }, { key: 'c', operator: 'DoesNotExist' }] },
+        },
+        user: 'jane',
+        groups: ['devs'],
+        uid: '7',
+        extra: { scopes: ['a'] },
+      },
+    });
+    service.status = { allowed: false, denied: true, reason: 'no' };
+    assert.deepEqual(await decide({ resourceRequest: false, path: '/metrics', verb: 'get' }), { decision: 'deny', reason: 'no' });
+    assert.deepEqual((service.reviews[1] as { spec: object }).spec, { nonResourceAttributes: { path: '/metrics', verb: 'get' }, user: 'jane', groups: ['devs'], uid: '7', extra: { scopes: ['a'] } });
+    service.status = { allowed: false };
+    assert.deepEqual(await decide({ name: 'x' }), { decision: 'noOpinion', reason: '' });
+    service.status = { allowed: true, denied: true };
+    assert.equal((await decide({ name: 'y' })).decision, 'deny');
+  });
+
+  it('remembers a yes for five minutes and a no for half of one', async () => {
+    const { clock, service, decide } = setUp();
+    await decide();
+    service.status = { allowed: false };
+    await decide({ name: 'x' });
+    await clock.advance(29_999);
+    await Promise.all([decide(), decide({ name: 'x' })]);
+    assert.equal(service.reviews.length, 2);
+    await clock.advance(1);
+    await decide({ name: 'x' });
+    assert.equal(service.reviews.length, 3);
+    await clock.advance(269_999);
+    assert.equal((await decide()).decision, 'allow');
+    await clock.advance(1);
+    assert.equal((await decide()).decision, 'noOpinion');
+  });
+
+  it('keeps nothing of what is very long', async () => {
+    const { service, decide } = setUp();
+    for (let i = 0; i < 2; i++) await decide({ name: 'x'.repeat(10_000) });
+    assert.equal(service.reviews.length, 2);
+  });
+
+  it('tries again while there is no answer, then does as its policy says', async () => {
+    const { service, decide } = setUp();
+    service.up = false;
+    assert.deepEqual(await decide(), { decision: 'noOpinion', reason: '', evaluationError: 'down' });
+    assert.equal(service.reviews.length, 5);
+    const strict = setUp('Deny');
+    strict.service.code = 503;
+    assert.equal((await strict.decide()).decision, 'deny');
+    strict.service.code = 403;
+    assert.equal((await strict.decide()).decision, 'deny');
+    assert.equal(strict.service.reviews.length, 6, 'a refusal is not repeated');
+    strict.service.code = 200;
+    assert.equal((await strict.decide()).decision, 'allow', 'failures are not remembered');
+  });
+});

@@ -1,0 +1,118 @@
+import { parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../../model/user-info.ts';
+
+/** Upstream's defaults (--authorization-webhook-cache-authorized-ttl, -unauthorized-ttl). */
+const AUTHORIZED_MS = 300_000;
+const UNAUTHORIZED_MS = 30_000;
+const ENTRIES = 8192;
+/** Attributes longer than this in all are asked about each time, so that nobody fills the memory by long names. */
+const LONGEST_CACHED = 10_000;
+/** Five tries, the pause growing by half each time (upstream: webhook.DefaultRetryBackoffWithInitialDelay). */
+const ATTEMPTS = 5;
+const FIRST_PAUSE_MS = 500;
+
+export interface WebhookAuthorizerOptions {
+  /** Posts a SubjectAccessReview, with bounded time; rejects when there is no answer. */
+  readonly post: (review: object) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** When there is no answer: leave it to the others (upstream's default), or forbid. */
+  readonly failurePolicy?: 'NoOpinion' | 'Deny';
+  readonly authorizedMs?: number;
+  readonly unauthorizedMs?: number;
+}
+
+interface Verdict {
+  readonly allowed: boolean;
+  readonly denied: boolean;
+  readonly reason: string;
+}
+
+/** Asks a service of the operator's (--authorization-webhook-config-file) by SubjectAccessReviews of authorization.k8s.io/v1, and remembers its answers. */
+export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
+  const { clock, log, failurePolicy = 'NoOpinion', authorizedMs = AUTHORIZED_MS, unauthorizedMs = UNAUTHORIZED_MS } = options;
+  const known = new Map<string, { verdict: Verdict; untilMs: number }>();
+  const remember = (key: string, verdict: Verdict): void => {
+    if (known.size >= ENTRIES) known.delete(known.keys().next().value ?? '');
+    known.set(key, { verdict, untilMs: clock.monotonicMs() + (verdict.allowed ? authorizedMs : unauthorizedMs) });
+  };
+  return {
+    name: 'Webhook',
+    authorize: async (attributes): Promise<AuthorizationDecision> => {
+      const spec = reviewSpec(attributes);
+      const key = JSON.stringify(spec);
+      const found = known.get(key);
+      if (found !== undefined && clock.monotonicMs() < found.untilMs) return decide(found.verdict);
+      known.delete(key);
+      try {
+        const verdict = await askRepeatedly(options, spec);
+        if (controlledLength(attributes) < LONGEST_CACHED) remember(key, verdict);
+        return decide(verdict);
+      } catch (error) {
+        log.error('the authorization webhook gave no answer', { error: errorMessage(error) });
+        return { decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion', reason: '', evaluationError: errorMessage(error) };
+      }
+    },
+    rulesFor: () => Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true, evaluationError: 'webhook authorizer does not support user rule resolution' }),
+  };
+}
+
+function decide({ allowed, denied, reason }: Verdict): AuthorizationDecision {
+  if (denied) return { decision: 'deny', reason, ...(allowed && { evaluationError: 'webhook subject access review returned both allow and deny response' }) };
+  return { decision: allowed ? 'allow' : 'noOpinion', reason };
+}
+
+/** What who asks can make long. */
+function controlledLength({ name, namespace, path, resource, subresource, verb, apiGroup, apiVersion, fieldSelector = '', labelSelector = '' }: AuthorizationAttributes): number {
+  return [name, namespace, path, resource, subresource, verb, apiGroup, apiVersion, fieldSelector, labelSelector].join('').length;
+}
+
+async function askRepeatedly({ post, clock }: WebhookAuthorizerOptions, spec: object): Promise<Verdict> {
+  let pauseMs = FIRST_PAUSE_MS;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return readVerdict(await post({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec }));
+    } catch (error) {
+      const isFinal = error instanceof KubeletError && error.kind === 'Invalid';
+      if (isFinal || attempt >= ATTEMPTS) throw error;
+    }
+    await sleep(clock, pauseMs);
+    pauseMs *= 1.5;
+  }
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+
+/** Throws `Unavailable` for what is worth asking again. */
+function readVerdict({ status, body }: { readonly status: number; readonly body: unknown }): Verdict {
+  if (status === 429 || status >= 500) throw new KubeletError('Unavailable', `the authorization webhook answered ${status}`);
+  if (status < 200 || status > 299) throw new KubeletError('Invalid', `the authorization webhook answered ${status}`);
+  const { allowed, denied, reason } = record(record(body)['status']);
+  return { allowed: allowed === true, denied: denied === true, reason: typeof reason === 'string' ? reason : '' };
+}
+
+function reviewSpec(attributes: AuthorizationAttributes): object {
+  const { name, uid, groups, extra } = attributes.user;
+  const who = { user: name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
+  if (!attributes.resourceRequest) return { nonResourceAttributes: { path: attributes.path, verb: attributes.verb }, ...who };
+  const parts = { namespace: attributes.namespace, verb: attributes.verb, group: attributes.apiGroup, version: attributes.apiVersion, resource: attributes.resource, subresource: attributes.subresource, name: attributes.name };
+  const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== ''));
+  return { resourceAttributes: { ...given, ...fieldRequirements(attributes.fieldSelector), ...labelRequirements(attributes.labelSelector) }, ...who };
+}
+
+/** What cannot be parsed is left out: that only asks for more than is wanted. */
+function fieldRequirements(selector = ''): object {
+  const parsed = parseFieldSelector(selector);
+  if (typeof parsed === 'string' || parsed.length === 0) return {};
+  return { fieldSelector: { requirements: parsed.map(({ field, equal, value }) => ({ key: field, operator: equal ? 'In' : 'NotIn', values: [value] })) } };
+}
+
+function labelRequirements(selector = ''): object {
+  const parsed = parseLabelSelector(selector);
+  if (typeof parsed === 'string' || parsed.length === 0) return {};
+  return { labelSelector: { requirements: parsed.map(({ key, operator, values }) => ({ key, operator, ...(values.length > 0 && { values }) })) } };
+}
