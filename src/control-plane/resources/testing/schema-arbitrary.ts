@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import type { ObjectSchema, Schema, StringSchema } from '../../../api/schema/schema.ts';
+
+const words = ['', 'a', 'web', 'None', 'ReadWriteOnce', 'example.com/x', 'A b', '10.0.0.1', '::1', '*', 'IPv4', 'kubernetes.io/x'];
+const quantities = ['0', '1', '500m', '2Gi', '-1', '1e3'];
+const opaques: readonly unknown[] = ['x', 1, {}, [], { a: [1] }];
+const maxDepth = 7;
+
+/** Anything that a schema lets pass, right or wrong: strings that mean nothing, numbers of every sign, lists of few elements, fields present or not. */
+export function arbitraryOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
+  switch (schema.kind) {
+    case 'string':
+      return stringOf(schema);
+    case 'number':
+      return schema.format === 'double' ? fc.double({ noNaN: true }) : fc.constantFrom(-1, 0, 1, 80, 30_000, 2_147_483_647);
+    case 'boolean':
+      return fc.boolean();
+    case 'quantity':
+      return fc.constantFrom(...quantities);
+    case 'intOrString':
+      return fc.constantFrom<number | string>(0, 1, -1, 80, 'http', '25%', '200%');
+    case 'array':
+      return depth > maxDepth ? fc.constant([]) : fc.array(arbitraryOf(schema.items, depth + 1), { maxLength: 2 });
+    case 'map':
+      return depth > maxDepth ? fc.constant({}) : fc.dictionary(fc.constantFrom(...words), arbitraryOf(schema.values, depth + 1), { maxKeys: 2 });
+    case 'object':
+      return objectOf(schema, depth);
+    case 'opaque':
+      return fc.constantFrom(...opaques);
+  }
+}
+
+function stringOf({ values, format }: StringSchema): fc.Arbitrary<string> {
+  if (format === 'bytes') return fc.constantFrom('', 'AAAA', 'LS0tLS1CRUdJTg==');
+  if (format === 'time') return fc.constantFrom('2026-01-31T12:00:00Z', '1970-01-01T00:00:00Z');
+  if (format === 'duration') return fc.constantFrom('1m30s', '0s');
+  return fc.constantFrom(...words, ...(values ?? []));
+}
+
+/** Each field is there in one of a few objects, so that many combinations come up and objects stay small. */
+function objectOf(schema: ObjectSchema, depth: number): fc.Arbitrary<object> {
+  const fields = Object.entries(schema.fields);
+  if (depth > maxDepth || fields.length === 0) return fc.constant({});
+  const likely = Math.min(0.9, 5 / fields.length);
+  const each = fields.map(([name, { schema: inner, required }]) => {
+    const chance = required || depth === 0 ? 4 : Math.max(1, Math.round(likely * 4));
+    return fc.oneof({ weight: chance, arbitrary: lazily(inner, depth + 1).map((value) => [name, value] as const) }, { weight: 5 - chance, arbitrary: fc.constant(undefined) });
+  });
+  return fc.tuple(...each).map((pairs) => Object.fromEntries(pairs.filter((pair) => pair !== undefined)));
+}
+
+/** Arbitraries of the deep parts are made when they are needed, and once. */
+const made = new WeakMap<Schema, Map<number, fc.Arbitrary<unknown>>>();
+
+function lazily(schema: Schema, depth: number): fc.Arbitrary<unknown> {
+  return fc.constant(undefined).chain(() => {
+    let byDepth = made.get(schema);
+    if (byDepth === undefined) made.set(schema, (byDepth = new Map()));
+    let found = byDepth.get(depth);
+    if (found === undefined) byDepth.set(depth, (found = arbitraryOf(schema, depth)));
+    return found;
+  });
+}
