@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
+import { decodeAny } from '../../api/schema/decode.ts';
 import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../api/selectors.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
@@ -41,8 +42,9 @@ const names = new WeakMap<ResourceDefinition, ReadonlySet<string>>();
 function selectableNames(definition: ResourceDefinition): ReadonlySet<string> {
   let known = names.get(definition);
   if (known === undefined) {
-    const probe: ApiObject = { metadata: { name: '', namespace: '', uid: '' } };
-    const own = definition.selectableFields?.(Object.assign(probe, { spec: {}, status: {} })) ?? {};
+    // An object in which all is there that decoding puts there.
+    const probe = decodeAny(definition.schema, {}).value as ApiObject;
+    const own = definition.selectableFields?.(probe) ?? {};
     known = new Set(['metadata.name', ...(definition.type.namespaced ? ['metadata.namespace'] : []), ...Object.keys(own)]);
     names.set(definition, known);
   }
