@@ -1,0 +1,69 @@
+import type { FieldMap, ObjectSchema, Schema } from '../../api/schema/schema.ts';
+
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+const CORE = 'io.k8s.api.core.v1';
+
+/** Types of meta/v1, wherever they are used. */
+const META_TYPES: ReadonlySet<string> = new Set([
+  'Condition', 'DeleteOptions', 'FieldSelectorRequirement', 'LabelSelector', 'LabelSelectorRequirement', 'ListMeta', 'ManagedFieldsEntry', 'ObjectMeta', 'OwnerReference', 'Preconditions', 'ShardInfo',
+  'Status', 'StatusCause', 'StatusDetails',
+]);
+/** Types of core/v1 that kinds of other groups use and no core kind does. */
+const CORE_TYPES: ReadonlySet<string> = new Set(['PodTemplateSpec', 'TopologySelectorLabelRequirement', 'TopologySelectorTerm']);
+
+export const named = {
+  time: `${META}.Time`,
+  microTime: `${META}.MicroTime`,
+  duration: `${META}.Duration`,
+  fieldsV1: `${META}.FieldsV1`,
+  patch: `${META}.Patch`,
+  status: `${META}.Status`,
+  deleteOptions: `${META}.DeleteOptions`,
+  intOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+  quantity: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+  rawExtension: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
+};
+
+/** `io.k8s.api.apps.v1`: where upstream keeps the Go types of a group. */
+export function packageOf({ group, version }: { readonly group: string; readonly version: string }): string {
+  return `io.k8s.api.${group === '' ? 'core' : (group.split('.')[0] ?? group)}.${version}`;
+}
+
+/**
+ * Full names of object types. A type belongs to the group that came first to use it, so groups must be shown with core first, because what several share
+ * is core's. Types of the same name in different groups (Event, EndpointPort) are told apart by their fields: copies that only add a list or map type
+ * share them.
+ */
+export class DefinitionNames {
+  readonly #names = new Map<FieldMap, string>();
+  readonly #atomic = new Set<string>();
+
+  nameOf(schema: ObjectSchema): string {
+    if (META_TYPES.has(schema.name)) return `${META}.${schema.name}`;
+    const name = this.#names.get(schema.fields);
+    if (name === undefined) throw new TypeError(`no group has shown the type ${schema.name}`);
+    return name;
+  }
+
+  /** Shows everything that a kind of this group and version is made of. */
+  show(schema: Schema, home: { readonly group: string; readonly version: string }): void {
+    if (schema.kind === 'array') this.show(schema.items, home);
+    if (schema.kind === 'map') this.show(schema.values, home);
+    if (schema.kind !== 'object') return;
+    const known = this.#names.get(schema.fields);
+    if (known !== undefined) return this.#noteAtomic(known, schema);
+    const name = `${META_TYPES.has(schema.name) ? META : CORE_TYPES.has(schema.name) ? CORE : packageOf(home)}.${schema.name}`;
+    this.#names.set(schema.fields, name);
+    this.#noteAtomic(name, schema);
+    for (const field of Object.values(schema.fields)) this.show(field.schema, home);
+  }
+
+  /** Whether the type has one owner as a whole, unless a field says otherwise. */
+  isAtomic(name: string): boolean {
+    return this.#atomic.has(name);
+  }
+
+  #noteAtomic(name: string, { atomic }: ObjectSchema): void {
+    if (atomic === true) this.#atomic.add(name);
+  }
+}

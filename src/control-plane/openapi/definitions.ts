@@ -1,0 +1,108 @@
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { array, object, required, string } from '../../api/schema/schema.ts';
+import { DeleteOptionsSchema } from '../../api/core/delete-options.ts';
+import { ListMetaSchema } from '../../api/core/meta.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { DefinitionNames, named, packageOf } from './definition-names.ts';
+import { descriptionOf } from './descriptions/descriptions.ts';
+import { StatusSchema } from './meta-schemas.ts';
+import type { Dialect, GroupVersionKind, OpenApiSchema } from './open-api-types.ts';
+import { renderObject } from './render-schema.ts';
+
+/** A type that is a kind: it has a group, version and kind of its own. */
+interface Kind {
+  readonly name: string;
+  readonly schema: ObjectSchema;
+  readonly gvk: GroupVersionKind;
+}
+
+/** The full name of the list of a kind. */
+export const listNameOf = (name: string): string => `${name}List`;
+
+/** All kinds of some resources and the names of their types; the same for both dialects. */
+export class Kinds {
+  readonly names = new DefinitionNames();
+  /** Groups and versions whose paths have bodies of a kind of another group. */
+  readonly #users = new Map<string, Set<string>>();
+  readonly #kinds: readonly Kind[];
+
+  constructor(definitions: readonly ResourceDefinition[]) {
+    // What several groups share is core's, so core comes first.
+    const sorted = [...definitions].sort((a, b) => Number(a.type.group !== '') - Number(b.type.group !== ''));
+    this.#kinds = sorted.flatMap((definition) => this.#kindsOf(definition));
+    for (const schema of [StatusSchema, DeleteOptionsSchema]) this.names.show(schema, { group: '', version: 'v1' });
+  }
+
+  /** The definition name of the body of a view or action, whose kind may belong to another group. */
+  nameOf(definition: ResourceDefinition, part?: { readonly kind?: Omit<GroupVersionKind, 'group'> & { readonly group: string } }): string {
+    const { group, version, kind } = part?.kind ?? definition.type;
+    return `${packageOf({ group, version })}.${kind}`;
+  }
+
+  /** The definitions that resources of `groupVersion` need (all, when it is undefined), by full name and in order of it. */
+  definitions(dialect: Dialect, groupVersion?: { readonly group: string; readonly version: string }): Record<string, OpenApiSchema> {
+    const rendered = new Map<string, OpenApiSchema>();
+    const due: { name: string; schema: ObjectSchema | undefined }[] = [
+      { name: named.patch, schema: undefined },
+      { name: named.status, schema: StatusSchema },
+      { name: named.deleteOptions, schema: DeleteOptionsSchema },
+    ];
+    const kinds = new Map<string, GroupVersionKind>([
+      [named.status, { group: '', kind: 'Status', version: 'v1' }],
+      [named.deleteOptions, { group: '', kind: 'DeleteOptions', version: 'v1' }],
+    ]);
+    for (const { name, schema, gvk } of this.#kinds) {
+      kinds.set(name, gvk);
+      if (groupVersion === undefined || (gvk.group === groupVersion.group && gvk.version === groupVersion.version) || this.#usedBy(name, groupVersion)) due.push({ name, schema });
+    }
+    const meet = (name: string, schema: ObjectSchema | undefined): void => void due.push({ name, schema });
+    for (let next = due.pop(); next !== undefined; next = due.pop()) {
+      const { name, schema } = next;
+      if (rendered.has(name)) continue;
+      const gvk = kinds.get(name);
+      const shown = schema === undefined ? scalar(dialect, name) : renderObject({ dialect, names: this.names, meet }, name, schema);
+      rendered.set(name, gvk === undefined ? shown : { ...shown, 'x-kubernetes-group-version-kind': [gvk] });
+    }
+    return Object.fromEntries([...rendered].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #usedBy(name: string, { group, version }: { readonly group: string; readonly version: string }): boolean {
+    return this.#users.get(name)?.has(`${group}/${version}`) === true;
+  }
+
+  #kindsOf(definition: ResourceDefinition): Kind[] {
+    const { group, version, kind } = definition.type;
+    const own: Kind = { name: this.nameOf(definition), schema: definition.schema, gvk: { group, kind, version } };
+    this.names.show(definition.schema, { group, version });
+    const list = object(`${kind}List`, { apiVersion: string, kind: string, metadata: ListMetaSchema, items: required(array(definition.schema)) });
+    this.names.show(list, { group, version });
+    const lists = definition.review === undefined ? [{ name: listNameOf(own.name), schema: list, gvk: { group, kind: `${kind}List`, version } }] : [];
+    const parts = [...(definition.views ?? []), ...(definition.actions ?? [])].flatMap((part) => {
+      if (part.kind === undefined || part.schema === undefined) return [];
+      const name = this.nameOf(definition, part);
+      this.names.show(part.schema, part.kind);
+      const users = this.#users.get(name) ?? new Set();
+      this.#users.set(name, users.add(`${group}/${version}`));
+      return [{ name, schema: part.schema, gvk: { group: part.kind.group, kind: part.kind.kind, version: part.kind.version } }];
+    });
+    return [own, ...lists, ...parts];
+  }
+}
+
+/** Types that are no objects to the documents: numbers and times in a text, and what has no fixed shape. */
+function scalar({ version }: Dialect, name: string): OpenApiSchema {
+  const description = descriptionOf(name.slice(name.lastIndexOf('.') + 1), '');
+  switch (name) {
+    case named.time:
+    case named.microTime:
+      return { description, type: 'string', format: 'date-time' };
+    case named.duration:
+      return { description, type: 'string' };
+    case named.intOrString:
+      return { description, format: 'int-or-string', ...(version === 2 ? { type: 'string' } : { oneOf: [{ type: 'integer' }, { type: 'string' }] }) };
+    case named.quantity:
+      return { description, ...(version === 2 ? { type: 'string' } : { oneOf: [{ type: 'string' }, { type: 'number' }] }) };
+    default:
+      return { description, type: 'object' };
+  }
+}

@@ -1,0 +1,96 @@
+import type { ArraySchema, Field, ObjectSchema, Schema, StringSchema } from '../../api/schema/schema.ts';
+import type { DefinitionNames } from './definition-names.ts';
+import { named } from './definition-names.ts';
+import { descriptionOf } from './descriptions/descriptions.ts';
+import { isRequired, microTimes, plainEnums } from './field-facts.ts';
+import type { Dialect, OpenApiSchema } from './open-api-types.ts';
+
+/** Schemas written in one dialect. Types that are met on the way are given to `meet`, by the name under which they are referred to. */
+export interface RenderContext {
+  readonly dialect: Dialect;
+  readonly names: DefinitionNames;
+  readonly meet: (name: string, schema: ObjectSchema | undefined) => void;
+}
+
+/** The definition of an object type, without what only kinds have. */
+export function renderObject(context: RenderContext, name: string, schema: ObjectSchema): OpenApiSchema {
+  const fields = Object.entries(schema.fields);
+  const required = fields.filter(([field, facts]) => isRequired(name, field, facts)).map(([field]) => field);
+  const properties = Object.fromEntries(fields.map(([field, facts]) => [field, renderField(context, schema, field, facts)]));
+  return {
+    description: descriptionOf(schema.name, ''),
+    type: 'object',
+    ...(fields.length > 0 && { properties }),
+    ...(required.length > 0 && { required }),
+    ...(context.names.isAtomic(name) && { 'x-kubernetes-map-type': 'atomic' }),
+  };
+}
+
+function renderField(context: RenderContext, owner: ObjectSchema, name: string, { schema }: Field): OpenApiSchema {
+  const place = `${owner.name}.${name}`;
+  const description = descriptionOf(owner.name, name);
+  const rendered = renderSchema(context, schema, place);
+  const extra = extensionsOf(context.names, schema);
+  // Nothing may stand beside a reference in version 3, so it is wrapped.
+  if (rendered.$ref !== undefined && context.dialect.version === 3 && (description !== undefined || Object.keys(extra).length > 0)) return { allOf: [rendered], description, ...extra };
+  return { ...rendered, ...(description !== undefined && { description }), ...extra };
+}
+
+function renderSchema(context: RenderContext, schema: Schema, place: string): OpenApiSchema {
+  switch (schema.kind) {
+    case 'string':
+      return renderString(context, schema, place);
+    case 'number':
+      return schema.format === 'double' ? { type: 'number', format: 'double' } : { type: 'integer', format: schema.format };
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'quantity':
+      return reference(context, named.quantity);
+    case 'intOrString':
+      return reference(context, named.intOrString);
+    case 'opaque':
+      return reference(context, place.endsWith('.fieldsV1') ? named.fieldsV1 : named.rawExtension);
+    case 'array':
+      return { type: 'array', items: renderSchema(context, schema.items, `${place}[]`) };
+    case 'map':
+      return { type: 'object', additionalProperties: renderSchema(context, schema.values, `${place}{}`) };
+    case 'object':
+      return reference(context, context.names.nameOf(schema), schema);
+  }
+}
+
+function renderString(context: RenderContext, schema: StringSchema, place: string): OpenApiSchema {
+  if (schema.format === 'bytes') return { type: 'string', format: 'byte' };
+  if (schema.format === 'time') return reference(context, microTimes.has(place) ? named.microTime : named.time);
+  if (schema.format === 'duration') return reference(context, named.duration);
+  return schema.values === undefined || plainEnums.has(place.replace(/[[\]{}]/g, '')) || isStatusValue(schema.values) ? { type: 'string' } : { type: 'string', enum: [...schema.values].sort() };
+}
+
+/** Statuses of conditions are open to upstream. */
+const isStatusValue = (values: readonly string[]): boolean => values.includes('True') && values.includes('False');
+
+function reference(context: RenderContext, name: string, schema?: ObjectSchema): OpenApiSchema {
+  context.meet(name, schema);
+  return { $ref: context.dialect.refPrefix + name };
+}
+
+/** What server-side apply and strategic merge patches need to know of a field. */
+function extensionsOf(names: DefinitionNames, schema: Schema): Partial<OpenApiSchema> {
+  if (schema.kind === 'map') return schema.atomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {};
+  if (schema.kind === 'object') {
+    // Here fields have owners of their own, though the type says otherwise of itself.
+    const granular = schema.atomic !== true && names.isAtomic(names.nameOf(schema));
+    return { ...(granular && { 'x-kubernetes-map-type': 'granular' }), ...(schema.retainKeys === true && { 'x-kubernetes-patch-strategy': 'retainKeys' }) };
+  }
+  if (schema.kind !== 'array') return {};
+  const keys = schema.mergeKeys;
+  const listType = keys !== undefined ? { 'x-kubernetes-list-map-keys': keys, 'x-kubernetes-list-type': 'map' } : { 'x-kubernetes-list-type': schema.listType ?? 'atomic' };
+  return { ...listType, ...patchExtensions(schema) };
+}
+
+function patchExtensions(schema: ArraySchema): Partial<OpenApiSchema> {
+  const { patch = schema.mergeKeys === undefined ? 'replace' : 'merge', mergeKeys, retainKeys } = schema;
+  if (patch === 'replace') return retainKeys === true ? { 'x-kubernetes-patch-strategy': 'retainKeys' } : {};
+  const key = typeof patch === 'object' ? patch.key : mergeKeys?.[0];
+  return { ...(key !== undefined && { 'x-kubernetes-patch-merge-key': key }), 'x-kubernetes-patch-strategy': retainKeys === true ? 'merge,retainKeys' : 'merge' };
+}
