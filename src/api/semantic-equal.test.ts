@@ -15,6 +15,14 @@ test('what is empty counts as absent, what is zero does not', () => {
   assert.equal(semanticEqual({}, { __proto__: { a: 1 } }), true);
 });
 
+test('what Go clients drop is absent: empty texts, and booleans that are no pointers upstream', () => {
+  assert.equal(semanticEqual({ a: '' }, {}), true);
+  assert.equal(semanticEqual({ hostNetwork: false }, {}), true);
+  assert.equal(semanticEqual({}, { readOnly: false }), true);
+  assert.equal(semanticEqual({ hostNetwork: true }, {}), false);
+  assert.equal(semanticEqual({ automountServiceAccountToken: false }, {}), false);
+});
+
 test('every value equals its copy, and comparing is symmetric', () => {
   fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => semanticEqual(one, structuredClone(one)) && semanticEqual(one, other) === semanticEqual(other, one)));
 });

@@ -15,8 +15,11 @@ export function unifiedDiff(before: unknown, after: unknown): string {
     .join('');
 }
 
+/** Keys are sorted, so that only what they hold can differ. */
 function printed(value: unknown): readonly string[] {
-  return (JSON.stringify(value, null, 1) ?? 'null').split('\n');
+  const sorted = (_: string, item: unknown): unknown =>
+    typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).sort(([one], [other]) => (one < other ? -1 : 1))) : item;
+  return (JSON.stringify(value, sorted, 1) ?? 'null').split('\n');
 }
 
 function computeEdits(left: readonly string[], right: readonly string[]): readonly Edit[] {
