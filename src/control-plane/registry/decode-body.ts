@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
+import { decodeMessage, openEnvelope, ProtobufError } from '../../api/protobuf/decode-protobuf.ts';
 import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
@@ -19,7 +20,7 @@ export interface BodyKind {
  * without a word, as the request's field validation says.
  */
 export function decodeBody(body: WriteBody, expected: BodyKind, context: RequestContext): ApiObject {
-  const { value } = body;
+  const value = body.protobuf === undefined ? body.value : fromProtobuf(body.protobuf, expected);
   const { kind } = expected;
   const apiVersion = apiVersionOf(expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
@@ -37,6 +38,18 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   const object = decoded as ApiObject;
   // The schema is that of an object of the API, whose metadata is required.
   return { ...object, kind, apiVersion };
+}
+
+/** The kind is checked before the message is read: it would be nonsense as another. */
+function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
+  try {
+    const { apiVersion, kind, raw } = openEnvelope(bytes);
+    checkKind({ apiVersion, kind }, apiVersionOf(expected), expected.kind);
+    return { ...decodeMessage(raw, expected.schema, expected.group), apiVersion, kind };
+  } catch (error) {
+    if (error instanceof ProtobufError) throw badRequest(error.message);
+    throw error;
+  }
 }
 
 function checkKind(value: { readonly kind?: unknown; readonly apiVersion?: unknown }, apiVersion: string, kind: string): void {

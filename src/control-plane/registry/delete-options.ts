@@ -1,3 +1,4 @@
+import { decodeMessage, openEnvelope, ProtobufError } from '../../api/protobuf/decode-protobuf.ts';
 import { array, boolean, int64, object, string } from '../../api/schema/schema.ts';
 import type { Infer } from '../../api/schema/schema.ts';
 import { decode, formatDecodeError } from '../../api/schema/decode.ts';
@@ -29,4 +30,14 @@ export function parseDeleteOptions(value: unknown): DeleteOptions {
   else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) errors.notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
   if (errors.list.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors.list);
   return options;
+}
+
+/** The same out of a body in protobuf form, as a plain value. */
+export function deleteOptionsFromProtobuf(bytes: Uint8Array): unknown {
+  try {
+    return decodeMessage(openEnvelope(bytes).raw, DeleteOptionsSchema, '');
+  } catch (error) {
+    if (error instanceof ProtobufError) throw badRequest(error.message);
+    throw error;
+  }
 }

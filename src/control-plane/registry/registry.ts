@@ -32,9 +32,10 @@ export interface ResourceRequest {
   readonly context: RequestContext;
 }
 
-/** A body as parsed from JSON or YAML. */
+/** A body as parsed from JSON or YAML; or, as yet unread because its meaning depends on its kind, in the API's protobuf form. */
 export interface WriteBody {
   readonly value: unknown;
+  readonly protobuf?: Uint8Array;
   /** Fields that stood twice in the text: only its parser can know. In the form of `duplicate field "spec.x"`. */
   readonly duplicates: readonly string[];
 }

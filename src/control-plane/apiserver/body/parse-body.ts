@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { protobufContentType } from '../../../api/protobuf/decode-protobuf.ts';
 import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
 import { toPlainValue } from '../../../api/manifest/yaml-value.ts';
 import type { FieldValidation } from '../../model/request-context.ts';
 import type { WriteBody } from '../../registry/registry.ts';
-import { acceptedTypes } from '../output/negotiate.ts';
 import { scanJson } from './scan-json.ts';
 
 /** What a body may be made of. What is beyond is refused before anything walks through it. */
@@ -13,17 +13,20 @@ const yamlLimits = { maxDepth, maxAliasValues: 20_000 };
 /** Bounds the time of the YAML parser, which grows with these: 100,000 take about a fifth of a second. */
 const maxLexemes = 200_000;
 
-export type BodyEncoding = 'json' | 'yaml';
+const readTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
-const encodings: Readonly<Record<string, BodyEncoding>> = { '': 'json', 'application/json': 'json', 'application/yaml': 'yaml', 'text/yaml': 'yaml', 'application/x-yaml': 'yaml' };
+export type BodyEncoding = 'json' | 'yaml' | 'protobuf';
 
-/** 415 for what is neither JSON nor YAML. Nothing said is JSON; of charsets only UTF-8 is understood. */
+const encodings: Readonly<Record<string, BodyEncoding>> = {
+  '': 'json', 'application/json': 'json', 'application/yaml': 'yaml', 'text/yaml': 'yaml', 'application/x-yaml': 'yaml', [protobufContentType]: 'protobuf' };
+
+/** 415 for what is neither JSON, YAML nor protobuf (which kubectl uses for objects it makes itself). Nothing said is JSON; of charsets only UTF-8 is understood. */
 export function bodyEncodingOf(contentType: string | undefined): BodyEncoding {
   if (contentType === undefined || contentType === 'application/json') return 'json';
   const [type = '', ...parameters] = contentType.toLowerCase().split(';').map((part) => part.trim());
   const encoding = Object.hasOwn(encodings, type) ? encodings[type] : undefined;
   if (encoding === undefined || parameters.some(isOtherCharset)) {
-    throw new ApiStatusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${acceptedTypes.join(', ')}`);
+    throw new ApiStatusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${readTypes.join(', ')}`);
   }
   return encoding;
 }
@@ -39,8 +42,10 @@ export interface BodyRequest {
 }
 
 /** The value of a body, and what its text alone tells; 400 when there is none. */
-export function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): WriteBody {
+export async function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): Promise<WriteBody> {
   const refuse = (why: string): ApiStatusError => badRequest(`the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summarize(bytes)})`);
+  if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
+  if (encoding === 'protobuf') return readProtobuf(bytes, kind);
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
   const text = bytes.toString('utf8');
   // What is sent as YAML is most often JSON, which is read many times faster.
@@ -48,6 +53,15 @@ export function parseBody({ bytes, encoding, fieldValidation, kind }: BodyReques
   if (parsed !== undefined && !('error' in parsed)) return parsed;
   if (encoding === 'json') throw refuse(parsed?.error ?? scanJson(text).error ?? 'not JSON');
   return readYaml(text, refuse);
+}
+
+/** kubectl creates, evicts and asks for reviews in protobuf. The tables for it are loaded by the first such body. */
+async function readProtobuf(bytes: Buffer, kind: string): Promise<WriteBody> {
+  const { decodeProtobuf } = await import('./protobuf/decode-protobuf.ts');
+  const decoded = decodeProtobuf(bytes);
+  if ('error' in decoded) throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${decoded.error} (${summarize(bytes)})`);
+  if (isDeeper(decoded.value, maxDepth)) throw badRequest(`the object provided is unrecognized (must be of type ${kind}): exceeded max depth (${summarize(bytes)})`);
+  return { value: decoded.value, duplicates: [] };
 }
 
 /** `error` when the text is JSON that cannot be taken; undefined when it is none. */
