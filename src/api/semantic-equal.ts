@@ -7,15 +7,16 @@ const plainBooleans: ReadonlySet<string> = new Set(['hostNetwork', 'hostPID', 'h
  */
 export function semanticEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
+  if (isFields(one) && isFields(other)) return sameFields(one, other);
   if (isEmpty(one) || isEmpty(other)) return isEmpty(one) && isEmpty(other);
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  if (Array.isArray(one) || Array.isArray(other)) {
-    return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, index) => semanticEqual(item, other[index]));
-  }
-  return sameFields(one as Fields, other as Fields);
+  return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, index) => semanticEqual(item, other[index]));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 function sameFields(one: Fields, other: Fields): boolean {
   for (const key of Object.keys(one)) if (!sameField(key, one[key], Object.hasOwn(other, key) ? other[key] : undefined)) return false;
