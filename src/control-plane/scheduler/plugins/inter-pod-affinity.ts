@@ -30,7 +30,7 @@ export function createInterPodAffinity({ hardPodAffinityWeight = 1, ignorePrefer
     name,
     hints: {
       Pod: [{ actions: ['Add', 'Delete', 'UpdatePodLabel'], mayHelp: podMayHelp }],
-      Node: [{ actions: ['Add', 'UpdateNodeLabel'], mayHelp: nodeMayHelp }],
+      Node: [{ actions: ['Add', 'Delete', 'UpdateNodeLabel'], mayHelp: nodeMayHelp }],
       // A namespace may come to match a namespaceSelector, or cease to.
       Namespace: [{ actions: ['Add', 'Update', 'Delete'], mayHelp: (pod) => podInfoOf(pod).hasAffinity }],
     },
@@ -188,7 +188,8 @@ function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
 }
 
 function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
-  if (after === undefined) return false;
+  // With a node go the pods on it, of which nobody may ever say a word.
+  if (after === undefined) return true;
   const own = podInfoOf(pod);
   // Rejected by terms of others, whose topology keys are not known here.
   if (own.requiredAffinity.length === 0 && own.requiredAntiAffinity.length === 0) return true;
