@@ -8,10 +8,12 @@ import type { Random } from '../../base/random.ts';
 import { formatGroupResource } from '../../api/status/api-status-error.ts';
 import { createApiServer } from '../apiserver/create-api-server.ts';
 import type { ApiServer } from '../apiserver/create-api-server.ts';
+import type { ApiServerOptions } from '../apiserver/options.ts';
 import { unionAuthorizer } from '../authz/union.ts';
 import { RoleGrants } from '../authz/rbac/role-grants.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { UserInfo } from '../model/user-info.ts';
+import { createOpenApiDocuments } from '../openapi/open-api-documents.ts';
 import { ensureClusterPki } from '../pki/cluster-pki.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { createCacheReader } from '../registry/cache-reader.ts';
@@ -80,7 +82,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     authenticators: access.authenticators,
     authorizers,
     anonymousAuth: options.anonymousAuth,
-    version: versionInfo(),
+    ...describeApi(),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
     limits: options.limits,
@@ -103,6 +105,13 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
       cache.stop();
     },
   };
+}
+
+/** What clients can ask about the API itself. */
+function describeApi(): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
+  const version = versionInfo();
+  const openApi = createOpenApiDocuments(allResources, { version: version.gitVersion });
+  return { version, documents: (request) => openApi.get(request), documentPaths: openApi.paths };
 }
 
 function preparePki(options: ControlPlaneOptions, { clock, log }: World): Promise<ClusterPki> {

@@ -70,7 +70,7 @@ class OperationMaker {
     if (this.#has('delete')) {
       drafts.push({
         method: 'delete', action: 'delete', id: this.#id('delete'), description: `delete ${article(type.kind)}`, query: deleteParameters,
-        body: { definition: named.deleteOptions, required: false }, answers: [{ code: 200, definition: named.status }, { code: 202, definition: named.status }],
+        body: { definition: named.deleteOptions, required: false }, answers: this.#definition.rules.returnsDeleted === true ? this.#answers(200, 202) : [200, 202].map((code) => ({ code, definition: named.status })),
       });
     }
     return drafts.map((draft) => this.#named('', draft));
