@@ -18,7 +18,8 @@ const readTypes = ['application/json', 'application/yaml', 'application/vnd.kube
 export type BodyEncoding = 'json' | 'yaml' | 'protobuf';
 
 const encodings: Readonly<Record<string, BodyEncoding>> = {
-  '': 'json', 'application/json': 'json', 'application/yaml': 'yaml', 'text/yaml': 'yaml', 'application/x-yaml': 'yaml', [protobufContentType]: 'protobuf' };
+  '': 'json', 'application/json': 'json', 'application/yaml': 'yaml', 'text/yaml': 'yaml', 'application/x-yaml': 'yaml', [protobufContentType]: 'protobuf',
+};
 
 /** 415 for what is neither JSON, YAML nor protobuf (which kubectl uses for objects it makes itself). Nothing said is JSON; of charsets only UTF-8 is understood. */
 export function bodyEncodingOf(contentType: string | undefined): BodyEncoding {
@@ -42,10 +43,9 @@ export interface BodyRequest {
 }
 
 /** The value of a body, and what its text alone tells; 400 when there is none. */
-export async function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): Promise<WriteBody> {
+export function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): WriteBody {
   const refuse = (why: string): ApiStatusError => badRequest(`the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summarize(bytes)})`);
   if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
-  if (encoding === 'protobuf') return readProtobuf(bytes, kind);
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
   const text = bytes.toString('utf8');
   // What is sent as YAML is most often JSON, which is read many times faster.
@@ -53,15 +53,6 @@ export async function parseBody({ bytes, encoding, fieldValidation, kind }: Body
   if (parsed !== undefined && !('error' in parsed)) return parsed;
   if (encoding === 'json') throw refuse(parsed?.error ?? scanJson(text).error ?? 'not JSON');
   return readYaml(text, refuse);
-}
-
-/** kubectl creates, evicts and asks for reviews in protobuf. The tables for it are loaded by the first such body. */
-async function readProtobuf(bytes: Buffer, kind: string): Promise<WriteBody> {
-  const { decodeProtobuf } = await import('./protobuf/decode-protobuf.ts');
-  const decoded = decodeProtobuf(bytes);
-  if ('error' in decoded) throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${decoded.error} (${summarize(bytes)})`);
-  if (isDeeper(decoded.value, maxDepth)) throw badRequest(`the object provided is unrecognized (must be of type ${kind}): exceeded max depth (${summarize(bytes)})`);
-  return { value: decoded.value, duplicates: [] };
 }
 
 /** `error` when the text is JSON that cannot be taken; undefined when it is none. */
