@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../api/client/api-client.ts';
+import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import { configMaps, endpoints, endpointSlices, namespaces, priorityClasses, services } from '../../api/client/resource-types.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
@@ -43,6 +44,8 @@ async function ensureKubernetesService(client: ApiClient, { advertiseAddress, se
       ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
     },
   });
+  // Endpoints may not be loopback addresses: on a machine without others only its own processes reach the server, and they know how.
+  if (advertiseAddress.startsWith('127.') || advertiseAddress === '::1') return;
   await replace(client, endpoints, {
     metadata: meta('kubernetes', 'default', { 'endpointslice.kubernetes.io/skip-mirror': 'true' }),
     subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port: securePort, protocol: 'TCP' }] }],
@@ -56,11 +59,23 @@ async function ensureKubernetesService(client: ApiClient, { advertiseAddress, se
 }
 
 async function ensure<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, object: T): Promise<boolean> {
+  if (await exists(client, type, object)) return false;
   try {
     await client.create(type, object);
     return true;
   } catch (error) {
-    if (isApiError(error, 'AlreadyExists')) return false;
+    // Another server may have been faster; of a service it has taken the address, too, which is then the refusal.
+    if (await exists(client, type, object)) return false;
+    throw error;
+  }
+}
+
+async function exists<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, object: T): Promise<boolean> {
+  try {
+    await client.get(type, keyOf(object));
+    return true;
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return false;
     throw error;
   }
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { endpoints, services } from '../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
+import { invalid } from '../../api/status/api-status-error.ts';
+import { ensureBootstrapObjects } from './bootstrap-objects.ts';
+
+const facts = { advertiseAddress: '192.0.2.1', securePort: 6443, serviceIp: '10.96.0.1', clientCa: 'PEM' };
+const key = { namespace: 'default', name: 'kubernetes' };
+const addressTaken = (): Error => invalid({ group: '', kind: 'Service' }, 'kubernetes', [{ type: 'Invalid value', field: 'spec.clusterIPs', message: 'Invalid value: provided IP is already allocated' }]);
+
+test('a server that starts again leaves what there is and says where it is now', async () => {
+  const client = new FakeApiClient({ clock: new FakeClock() });
+  await ensureBootstrapObjects(client, facts);
+  const service = await client.get(services, key);
+  client.script(({ verb, plural }) => (verb === 'create' && plural === 'services' ? addressTaken() : undefined));
+  await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' });
+  assert.deepEqual(await client.get(services, key), service);
+  assert.equal((await client.get(endpoints, key)).subsets?.[0]?.addresses?.[0]?.ip, '192.0.2.2');
+});
+
+test('of two servers that start at once, the slower one goes on with what the other made', async () => {
+  const client = new FakeApiClient({ clock: new FakeClock() });
+  let asked = 0;
+  const other = new FakeApiClient({ clock: new FakeClock() });
+  await ensureBootstrapObjects(other, facts);
+  const made = await other.get(services, key);
+  const end = client.script(({ verb, plural }) => {
+    if (verb !== 'create' || plural !== 'services') return undefined;
+    asked++;
+    end();
+    // Between the look and the attempt the other server made it.
+    const { resourceVersion: _, ...metadata } = made.metadata;
+    void client.create(services, { ...made, metadata });
+    return addressTaken();
+  });
+  await ensureBootstrapObjects(client, facts);
+  assert.equal(asked, 1);
+  assert.equal((await client.get(services, key)).spec.clusterIP, '10.96.0.1');
+});
+
+test('a service that cannot be made is not passed over', async () => {
+  const client = new FakeApiClient({ clock: new FakeClock() });
+  client.script(({ verb, plural }) => (verb === 'create' && plural === 'services' ? addressTaken() : undefined));
+  await assert.rejects(ensureBootstrapObjects(client, facts), /already allocated/);
+});
