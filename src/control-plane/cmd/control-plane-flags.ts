@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { AuthorizationMode, ControlPlaneOptions, OidcOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
@@ -15,7 +16,7 @@ const flags = {
   'data-dir': { type: 'string', default: '/var/lib/kubelet-ts/control-plane', help: 'certificates, kubeconfigs and the SQLite store live below this folder' },
   'bind-address': { type: 'string', default: '0.0.0.0', help: 'address to listen on' },
   'secure-port': { type: 'string', default: '6443', help: 'port to listen on' },
-  'advertise-address': { type: 'string', default: '127.0.0.1', help: 'address by which pods and nodes reach the API server' },
+  'advertise-address': { type: 'string', help: 'address by which pods and nodes reach the API server; default the first of this machine that others can reach' },
   'cert-sans': { type: 'list', help: 'more names and addresses for the serving certificate' },
   'service-cluster-ip-range': { type: 'list', default: '10.96.0.0/12', help: 'addresses for services' },
   'service-node-port-range': { type: 'string', default: '30000-32767', help: 'ports for services of type NodePort' },
@@ -161,7 +162,7 @@ function readLine(reader: FlagReader): CommandLine {
     dataDir: reader.required('data-dir'),
     bindAddress: reader.required('bind-address'),
     securePort: reader.number('secure-port', 1, 65535),
-    advertiseAddress: address(reader, 'advertise-address'),
+    advertiseAddress: advertised(reader),
     certSans: reader.list('cert-sans'),
     serviceCidrs: ranges(reader),
     nodePorts: portRange(reader),
@@ -196,10 +197,16 @@ function readLine(reader: FlagReader): CommandLine {
   return { options, log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') } };
 }
 
-function address(reader: FlagReader, name: FlagName): string {
-  const value = reader.required(name);
-  if (isIP(value) === 0) reader.errors.push(`--${name}: ${JSON.stringify(value)} is no IP address`);
+function advertised(reader: FlagReader): string {
+  const value = reader.text('advertise-address');
+  if (value === undefined) return reachableAddress() ?? '127.0.0.1';
+  if (isIP(value) === 0) reader.errors.push(`--advertise-address: ${JSON.stringify(value)} is no IP address`);
   return value;
+}
+
+function reachableAddress(): string | undefined {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 }
 
 function ranges(reader: FlagReader): readonly string[] {
