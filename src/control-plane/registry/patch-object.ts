@@ -6,6 +6,7 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
+import { decodePatched } from './decode-patched.ts';
 import { checkPlace } from './object-metadata.ts';
 import type { PatchBody, ResourceRequest, Written } from './registry.ts';
 import { wireValue } from './stored-form.ts';
@@ -21,14 +22,15 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   const written = await changeObject(tools, request, { propose, tracked: apply, conditional: false });
   if (written !== undefined) return written;
   if (!apply || subresource !== '') throw notFound(definition.type, name);
-  return { ...(await createDecoded(tools, request, applied(tools, request, patch, undefined), 'tracked')), created: true };
+  const { object, json } = await createDecoded(tools, request, applied(tools, request, patch, undefined), 'tracked');
+  return { object, json, created: true };
 }
 
 function patched(request: ResourceRequest, patch: PatchBody, current: ApiObject): ApiObject {
   const { definition, subresource } = request;
   const part = readPart(definition, subresource, current);
   const document = part === current ? wireValue(definition, current) : { ...part };
-  return decodeChecked(request, { value: patchedDocument(request, patch, document), duplicates: patch.duplicates });
+  return placed(request, decodePatched(patchedDocument(request, patch, document), patch, { expected: bodyKind(definition, subresource), context: request.context }));
 }
 
 function patchedDocument({ definition, subresource }: ResourceRequest, { type, value }: PatchBody, document: Readonly<Record<string, unknown>>): unknown {
@@ -57,12 +59,10 @@ function applied(tools: WriteTools, request: ResourceRequest, patch: PatchBody, 
     nowMs: tools.clock.nowMs(),
     resetFields: resetFields(definition, subresource),
   });
-  return decodeChecked(request, { value: object, duplicates: patch.duplicates });
+  return placed(request, decodeBody({ value: object, duplicates: patch.duplicates }, bodyKind(definition, subresource), context));
 }
 
-function decodeChecked(request: ResourceRequest, body: { readonly value: unknown; readonly duplicates: readonly string[] }): ApiObject {
-  const { definition, namespace, name, subresource, context } = request;
-  const decoded = decodeBody(body, bodyKind(definition, subresource), context);
+function placed({ definition, namespace, name }: ResourceRequest, decoded: ApiObject): ApiObject {
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name });
   return { ...decoded, metadata: { ...decoded.metadata, name, namespace: definition.type.namespaced ? namespace : decoded.metadata.namespace } };
 }

@@ -44,7 +44,10 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
   };
   const written = await changeObject(tools, request, { propose, conditional: resourceVersion !== '' });
   if (written !== undefined) return written;
-  if (subresource === '' && definition.rules.allowCreateOnUpdate === true && resourceVersion === '') return { ...(await created(tools, request, whole)), created: true };
+  if (subresource === '' && definition.rules.allowCreateOnUpdate === true && resourceVersion === '') {
+    const { object, json } = await created(tools, request, whole);
+    return { object, json, created: true };
+  }
   throw notFound(definition.type, name);
 }
 
