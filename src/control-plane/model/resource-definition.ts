@@ -172,8 +172,10 @@ export interface ActionAccess<T extends ApiObject> {
 }
 
 export interface ActionServices {
-  /** Signs a token for a service account; answers the JWT and when it ends, milliseconds since 1970. */
-  signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number }>;
+  /** Whom the API server itself is to tokens: those of requests that name no audience are for it. */
+  readonly apiAudiences: readonly string[];
+  /** Signs a token for a service account; answers the JWT, when it ends, milliseconds since 1970, and whom it is for: the API server where the request names nobody. */
+  signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number; audiences: readonly string[] }>;
 }
 
 export interface ServiceAccountTokenRequest {

@@ -27,6 +27,7 @@ async function ask(spec: Partial<TokenRequest['spec']>, uid = ''): Promise<{ ans
     list: <U extends ApiObject>(type: ResourceType<U>, namespace: string) => (others[type.plural] ?? []).filter(({ metadata }) => metadata.namespace === namespace) as U[],
     update: never, delete: never, updateOther: never,
     services: {
+      apiAudiences: ['https://api.example'],
       signServiceAccountToken: (request) => {
         signed.push(request);
         return Promise.resolve({ token: 'a.b.c', expiresAtMs: nowMs + request.expirationSeconds * 1000 });
@@ -50,6 +51,11 @@ test('a token lasts an hour when nothing is said', async () => {
     spec: { audiences: ['vault'], expirationSeconds: 3600 },
     status: { token: 'a.b.c', expirationTimestamp: '2026-01-01T01:00:00Z' },
   });
+});
+
+test('a token that names no audience is for the API server', async () => {
+  const { answer, signed } = await ask({});
+  assert.deepEqual([signed.audiences, answer.spec.audiences], [['https://api.example'], ['https://api.example']]);
 });
 
 test('a token may be bound to a pod and its node, to a node, or to a secret', async () => {

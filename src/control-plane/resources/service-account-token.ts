@@ -29,13 +29,14 @@ export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
     }
     const expirationSeconds = request.spec.expirationSeconds ?? defaultSeconds;
     validateExpiration(expirationSeconds);
-    const { boundObjectRef, audiences } = request.spec;
+    const { boundObjectRef } = request.spec;
+    const audiences = request.spec.audiences.length > 0 ? request.spec.audiences : access.services.apiAudiences;
     const bound = boundObjectRef === undefined ? {} : bind(access, boundObjectRef);
     const { token, expiresAtMs } = await access.services.signServiceAccountToken({ namespace: access.namespace, name: access.name, uid, audiences, expirationSeconds, ...bound });
     return {
       ...request,
       metadata: { ...request.metadata, name: access.name, namespace: access.namespace, uid, creationTimestamp: formatTime(access.nowMs) },
-      spec: { ...request.spec, expirationSeconds },
+      spec: { ...request.spec, audiences, expirationSeconds },
       // Tokens may last longer than they say, for clients that read them only once.
       status: { token, expirationTimestamp: formatTime(Math.min(expiresAtMs, access.nowMs + expirationSeconds * 1000)) },
     };

@@ -105,7 +105,7 @@ async function onStorage(storage: Storage, clock: FakeClock, admission: readonly
     random: seededRandom(1),
     claimSettings: { serviceCidrs: [], nodePorts: { first: 30000, last: 32767 } },
     admission,
-    services: { signServiceAccountToken: () => Promise.reject(new Error('not in this test')) },
+    services: { apiAudiences: [], signServiceAccountToken: () => Promise.reject(new Error('not in this test')) },
     reviewAccess: () => {
       throw new Error('not in this test');
     },
