@@ -3,6 +3,7 @@ import type { UserInfo } from '../model/user-info.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { ensureBootstrapObjects } from './bootstrap-objects.ts';
+import { createCompactor } from '../storage/compactor.ts';
 import { composeApiServer } from './compose-api-server.ts';
 import type { World } from './compose-api-server.ts';
 import { composeControllers } from './compose-controllers.ts';
@@ -40,7 +41,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
   const informers = createInformers({ ...world, client: api.clientOf(manager, 'kube-controller-manager') });
   const controllers = composeControllers(options, api, informers, world);
   const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
-  const parts: readonly Part[] = [createRoleAggregation({ ...world, reader: api.reader, client }), informers, controllers, ...scheduler];
+  const parts: readonly Part[] = [createCompactor({ ...world, storage }), createRoleAggregation({ ...world, reader: api.reader, client }), informers, controllers, ...scheduler];
   const started: Part[] = [];
   return {
     start: async () => {
