@@ -25,6 +25,7 @@ import { allResources } from '../resources/all.ts';
 import type { Storage } from '../storage/storage.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { composeAuthenticators } from './compose-authenticators.ts';
+import type { ComposedAuthentication } from './compose-authenticators.ts';
 import { composeAuthorizers } from './compose-authorizers.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
@@ -56,7 +57,8 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const reader = createCacheReader(cache, definitions);
   const pki = await preparePki(options, world);
   const grants = new RoleGrants(reader);
-  const authorizers = composeAuthorizers(options, reader, grants);
+  const authorization = composeAuthorizers(options, { reader, grants, ...world });
+  const { authorizers } = authorization;
   const authorizer = unionAuthorizer(authorizers);
   const access = composeAuthenticators(options, { reader, pki, ...world });
   const registry = createRegistry({
@@ -82,7 +84,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     authenticators: access.authenticators,
     authorizers,
     anonymousAuth: options.anonymousAuth,
-    ...describeApi(),
+    ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
     limits: options.limits,
@@ -102,16 +104,17 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     stop: async () => {
       await server.stop();
       access.close();
+      authorization.close();
       cache.stop();
     },
   };
 }
 
 /** What clients can ask about the API itself. */
-function describeApi(): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
+function describeApi(openId: ComposedAuthentication['openIdDocuments']): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
   const version = versionInfo();
   const openApi = createOpenApiDocuments(allResources, { version: version.gitVersion });
-  return { version, documents: (request) => openApi.get(request), documentPaths: openApi.paths };
+  return { version, documents: async (request) => openId.get(request.path) ?? openApi.get(request), documentPaths: [...openApi.paths, ...openId.keys()] };
 }
 
 function preparePki(options: ControlPlaneOptions, { clock, log }: World): Promise<ClusterPki> {

@@ -1,12 +1,17 @@
 import { createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createBearerAuthenticator } from '../authn/bearer-authenticator.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-tokens.ts';
 import { createBasicAuthenticator, parseBasicAuthFile } from '../authn/files/basic-auth-file.ts';
 import { createTokenFileAuthenticator, parseTokenFile } from '../authn/files/token-file.ts';
-import { createBearerAuthenticator } from '../authn/request-authenticator.ts';
+import { createOidcAuthenticator } from '../authn/oidc/oidc-authenticator.ts';
 import { createServiceAccountAuthenticator, createTokenSigner } from '../authn/service-accounts/service-account-tokens.ts';
-import { tokenKeyOf } from '../authn/service-accounts/signing-keys.ts';
+import { openIdDocuments, tokenKeyOf } from '../authn/service-accounts/signing-keys.ts';
 import { cachedTokenAuthenticator } from '../authn/tokens/token-cache.ts';
 import { unionTokenAuthenticator, withOwnAudiences } from '../authn/tokens/token-union.ts';
+import { askJson } from '../authn/webhook/http-json.ts';
+import { createTokenWebhook } from '../authn/webhook/token-webhook.ts';
+import { readWebhookKubeconfig } from '../authn/webhook/webhook-kubeconfig.ts';
 import { createX509Authenticator } from '../authn/x509-authenticator.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { ActionServices } from '../model/resource-definition.ts';
@@ -26,8 +31,20 @@ export interface ComposedAuthentication {
   readonly services: ActionServices;
   /** For TokenReview. */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
+  /** By which others check tokens of service accounts: bodies by path. None where the issuer is no https URL. */
+  readonly openIdDocuments: ReadonlyMap<string, OpenIdDocument>;
   close(): void;
 }
+
+export interface OpenIdDocument {
+  readonly contentType: string;
+  readonly body: string;
+  readonly cacheControl: string;
+}
+
+/** Upstream gives an OpenID Connect provider so long, and a webhook. */
+const PROVIDER_MS = 10_000;
+const WEBHOOK_MS = 30_000;
 
 /** Everybody who may know who asks, in the documents' order: certificates, passwords, then tokens. */
 export function composeAuthenticators(options: ControlPlaneOptions, parts: AuthenticationParts): ComposedAuthentication {
@@ -40,19 +57,15 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
     files.push(source);
     return () => source.value;
   };
-  const signer = createTokenSigner({ issuer: options.serviceAccountIssuer, key: pki.serviceAccountKey, apiAudiences: options.apiAudiences, nowMs, random });
-  const { tokenAuthFile, basicAuthFile } = options;
-  const own = (authenticator: TokenAuthenticator): TokenAuthenticator => withOwnAudiences(authenticator, options.apiAudiences);
+  const { serviceAccountIssuer: issuer, apiAudiences, tokenAuthFile, basicAuthFile } = options;
+  const signer = createTokenSigner({ issuer, key: pki.serviceAccountKey, apiAudiences, nowMs, random });
+  const key = tokenKeyOf(createPublicKey(pki.serviceAccountKey));
+  const own = (authenticator: TokenAuthenticator): TokenAuthenticator => withOwnAudiences(authenticator, apiAudiences);
   const tokens = unionTokenAuthenticator([
     ...(tokenAuthFile === undefined ? [] : [own(createTokenFileAuthenticator(watched(tokenAuthFile, (content) => parseTokenFile(tokenAuthFile, content, log))))]),
-    createServiceAccountAuthenticator({
-      issuers: [options.serviceAccountIssuer],
-      keys: [tokenKeyOf(createPublicKey(pki.serviceAccountKey))],
-      apiAudiences: options.apiAudiences,
-      reader,
-      nowMs,
-    }),
+    createServiceAccountAuthenticator({ issuers: [issuer], keys: [key], apiAudiences, reader, nowMs }),
     own(createBootstrapTokenAuthenticator({ reader, nowMs, log })),
+    ...remoteTokens(options, parts),
   ]);
   const cached = cachedTokenAuthenticator(tokens, clock);
   return {
@@ -62,7 +75,36 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
       createBearerAuthenticator(cached),
     ],
     services: signer,
-    authenticateToken: (token, audiences) => cached.authenticateToken(token, audiences),
+    authenticateToken: (token, audiences) => cached.authenticateToken(token, audiences.length === 0 ? apiAudiences : audiences),
+    openIdDocuments: documentsOf(openIdDocuments(issuer, [key], `https://${hostAndPort(options)}/openid/v1/jwks`)),
     close: () => files.forEach((file) => file.stop()),
   };
+}
+
+/** Those who ask somebody outside come last. */
+function remoteTokens({ oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions, { clock, log }: World): TokenAuthenticator[] {
+  const found: TokenAuthenticator[] = [];
+  if (oidc !== undefined) {
+    const ca = oidc.caFile === undefined ? undefined : readFileSync(oidc.caFile, 'utf8');
+    const fetchJson = (url: string): ReturnType<typeof askJson> => askJson({ url, ...(ca !== undefined && { ca }), timeoutMs: PROVIDER_MS });
+    found.push(withOwnAudiences(createOidcAuthenticator({ ...oidc, signingAlgorithms: oidc.signingAlgs, fetchJson, clock, log }), apiAudiences));
+  }
+  if (webhook !== undefined) {
+    const target = { ...readWebhookKubeconfig(webhook), timeoutMs: WEBHOOK_MS };
+    found.push(createTokenWebhook((review) => askJson(target, review), apiAudiences));
+  }
+  return found;
+}
+
+function hostAndPort({ advertiseAddress, securePort }: ControlPlaneOptions): string {
+  return `${advertiseAddress.includes(':') ? `[${advertiseAddress}]` : advertiseAddress}:${securePort}`;
+}
+
+function documentsOf(documents: ReturnType<typeof openIdDocuments>): ReadonlyMap<string, OpenIdDocument> {
+  if (documents === undefined) return new Map();
+  const cacheControl = 'public, max-age=3600';
+  return new Map([
+    ['/.well-known/openid-configuration', { contentType: 'application/json', body: documents.configuration, cacheControl }],
+    ['/openid/v1/jwks', { contentType: 'application/jwk-set+json', body: documents.keys, cacheControl }],
+  ]);
 }

@@ -13,6 +13,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly shortNames?: readonly string[];
   /** Groups of kinds for kubectl, such as `all`. */
   readonly categories?: readonly string[];
+  /** A warning with every answer about the kind: since when it is deprecated and what to use instead. */
+  readonly deprecation?: string;
   /** Absent: all eight. */
   readonly verbs?: readonly ResourceVerb[];
   readonly schema: ObjectSchema;
@@ -174,8 +176,8 @@ export interface ActionAccess<T extends ApiObject> {
 export interface ActionServices {
   /** Whom the API server itself is to tokens: those of requests that name no audience are for it. */
   readonly apiAudiences: readonly string[];
-  /** Signs a token for a service account; answers the JWT, when it ends, milliseconds since 1970, and whom it is for: the API server where the request names nobody. */
-  signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number; audiences: readonly string[] }>;
+  /** Signs a token for a service account; answers the JWT and when it ends, milliseconds since 1970. */
+  signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number }>;
 }
 
 export interface ServiceAccountTokenRequest {

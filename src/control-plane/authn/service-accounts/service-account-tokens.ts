@@ -35,10 +35,9 @@ export function createTokenSigner(options: TokenSignerOptions): TokenSigner {
     apiAudiences,
     signServiceAccountToken: async (request) => {
       const nowSeconds = Math.floor(nowMs() / 1000);
-      const audiences = request.audiences.length === 0 ? apiAudiences : request.audiences;
-      const claims = computeBoundClaims({ ...request, audiences }, { issuer, jti: random.uuid(), nowSeconds, apiAudiences, extendExpiration });
+      const claims = computeBoundClaims(request, { issuer, jti: random.uuid(), nowSeconds, apiAudiences, extendExpiration });
       // What was asked for, even where the token lives longer: clients should get a new one by then.
-      return { token: await sign(claims), expiresAtMs: (nowSeconds + request.expirationSeconds) * 1000, audiences };
+      return { token: await sign(claims), expiresAtMs: (nowSeconds + request.expirationSeconds) * 1000 };
     },
     signLegacyToken: ({ namespace, name, uid }, secretName) => {
       const prefix = 'kubernetes.io/serviceaccount/';

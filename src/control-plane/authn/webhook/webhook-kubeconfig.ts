@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { parse } from 'yaml';
 import { KubeletError } from '../../../base/errors.ts';
 import type { HttpJsonTarget } from './http-json.ts';
 
@@ -7,8 +8,7 @@ import type { HttpJsonTarget } from './http-json.ts';
  * Where a webhook is and how to speak to it, from a file in kubeconfig's format (--authentication-token-webhook-config-file,
  * --authorization-webhook-config-file). Throws `Invalid` for what cannot work.
  */
-export async function readWebhookKubeconfig(file: string): Promise<Omit<HttpJsonTarget, 'timeoutMs'>> {
-  const { parse } = await import('yaml');
+export function readWebhookKubeconfig(file: string): Omit<HttpJsonTarget, 'timeoutMs'> {
   const fail = (why: string): never => {
     throw new KubeletError('Invalid', `${file}: ${why}`, { op: 'read webhook configuration' });
   };

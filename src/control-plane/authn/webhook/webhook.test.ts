@@ -102,18 +102,18 @@ describe('a webhook’s kubeconfig', () => {
   };
   const good = ['clusters:', '- name: c', '  cluster: {server: "https://h/x", certificate-authority: ca.pem}', 'users:', '- name: u', '  user: {token: abc}', 'contexts:', '- name: x', '  context: {cluster: c, user: u}', 'current-context: x'];
 
-  it('says where, and how to speak to it', async () => {
+  it('says where, and how to speak to it', () => {
     writeFileSync(path.join(folder, 'ca.pem'), 'CA');
-    assert.deepEqual(await readWebhookKubeconfig(write(good.join('\n'))), { url: 'https://h/x', ca: 'CA', bearerToken: 'abc' });
+    assert.deepEqual(readWebhookKubeconfig(write(good.join('\n'))), { url: 'https://h/x', ca: 'CA', bearerToken: 'abc' });
   });
 
-  it('is refused when it cannot work', async () => {
-    const fails = (text: string, pattern: RegExp) => assert.rejects(readWebhookKubeconfig(write(text)), pattern);
-    await fails('{', /hook\.conf/);
-    await fails('a: 1', /contexts are missing/);
-    await fails(good.join('\n').replace('current-context: x', 'current-context: y'), /there is no context "y"/);
-    await fails(good.join('\n').replace('cluster: c,', 'cluster: d,'), /there is no cluster "d"/);
-    await fails(good.join('\n').replace('https://h/x', 'ftp://h'), /server must be an http or https URL/);
-    await fails(good.join('\n').replace('certificate-authority: ca.pem', 'insecure-skip-tls-verify: true'), /insecure-skip-tls-verify is not supported/);
+  it('is refused when it cannot work', () => {
+    const fails = (text: string, pattern: RegExp): void => assert.throws(() => readWebhookKubeconfig(write(text)), pattern);
+    fails('{', /hook\.conf/);
+    fails('a: 1', /contexts are missing/);
+    fails(good.join('\n').replace('current-context: x', 'current-context: y'), /there is no context "y"/);
+    fails(good.join('\n').replace('cluster: c,', 'cluster: d,'), /there is no cluster "d"/);
+    fails(good.join('\n').replace('https://h/x', 'ftp://h'), /server must be an http or https URL/);
+    fails(good.join('\n').replace('certificate-authority: ca.pem', 'insecure-skip-tls-verify: true'), /insecure-skip-tls-verify is not supported/);
   });
 });

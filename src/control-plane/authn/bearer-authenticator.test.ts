@@ -2,35 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../model/user-info.ts';
-import { createBearerAuthenticator, createRequestAuthenticator } from './request-authenticator.ts';
+import { createBearerAuthenticator } from './bearer-authenticator.ts';
 import { cachedTokenAuthenticator } from './tokens/token-cache.ts';
 import { unionTokenAuthenticator, withOwnAudiences } from './tokens/token-union.ts';
 
 const jane: AuthenticationResult = { outcome: 'user', user: { name: 'jane', groups: ['devs'] } };
 const knows = (token: string, result: AuthenticationResult = jane): TokenAuthenticator => ({ name: token, authenticateToken: (asked) => Promise.resolve(asked === token ? result : { outcome: 'none' }) });
-const says = (result: AuthenticationResult) => ({ name: 'x', authenticate: () => Promise.resolve(result) });
-
-describe('requests', () => {
-  it('are of the first who knows, who is in system:authenticated then', async () => {
-    const { authenticate } = createRequestAuthenticator({ authenticators: [says({ outcome: 'failed', error: 'a' }), says(jane), says({ outcome: 'failed', error: 'b' })], anonymous: true });
-    assert.deepEqual(await authenticate({}), { outcome: 'user', user: { name: 'jane', groups: ['devs', 'system:authenticated'] } });
-  });
-
-  it('without credentials are anonymous, if that is allowed; with wrong ones they are refused', async () => {
-    const none = [says({ outcome: 'none' })];
-    assert.deepEqual(await createRequestAuthenticator({ authenticators: none, anonymous: true }).authenticate({}), { outcome: 'user', user: { name: 'system:anonymous', groups: ['system:unauthenticated'] } });
-    assert.deepEqual(await createRequestAuthenticator({ authenticators: none, anonymous: false }).authenticate({}), { outcome: 'none' });
-    const wrong = [says({ outcome: 'failed', error: 'a' }), says({ outcome: 'failed', error: 'b' })];
-    assert.deepEqual(await createRequestAuthenticator({ authenticators: wrong, anonymous: true }).authenticate({}), { outcome: 'failed', error: '[a, b]' });
-  });
-
-  it('who comes with the name or groups of anonymous is not made authenticated', async () => {
-    const user = { name: 'system:anonymous', groups: ['system:masters'] };
-    const { authenticate } = createRequestAuthenticator({ authenticators: [says({ outcome: 'user', user })], anonymous: true });
-    assert.deepEqual(await authenticate({}), { outcome: 'user', user });
-  });
-
-  it('bring tokens as a header or a subprotocol', async () => {
+describe('bearer tokens', () => {
+  it('come as a header or a subprotocol', async () => {
     const { authenticate } = createBearerAuthenticator(knows('abc'));
     for (const authorization of ['Bearer abc', 'bearer abc', ' Bearer abc ', 'Bearer abc more']) assert.deepEqual(await authenticate({ authorization }), jane, authorization);
     for (const authorization of ['Bearer', 'Bearer ', 'Bearer  abc', 'Basic abc', '']) assert.deepEqual(await authenticate({ authorization }), { outcome: 'none' }, authorization);
