@@ -324,6 +324,42 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
+  it('do not hold up the end of the scheduler, and the next one goes on with them', async () => {
+    const world = await started({}, 'node-1', 'node-2');
+    world.api.seed(storageClasses, storageClass);
+    world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
+    world.api.seed(persistentVolumeClaims, claim);
+    await world.run(10);
+    world.addPod(buildPod('x', { spec }));
+    await world.run(1000);
+    const { length } = world.events;
+    await world.stop();
+    assert.deepEqual([world.clock.armedTimers, world.events.length], [0, length]);
+    await world.start();
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }, spec: { ...one.spec, volumeName: 'pv-2' } }));
+    await world.run(100);
+    assert.equal(world.nodeOf('x'), 'node-2');
+    await world.stop();
+  });
+
+  it('are given up after the time that the configuration allows, and tried anew', async () => {
+    const read = readSchedulerConfig({ apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration', profiles: [{ pluginConfig: [{ name: 'VolumeBinding', args: { bindTimeoutSeconds: 30 } }] }] });
+    assert.ok('config' in read);
+    const world = await started({ config: read.config }, 'node-2');
+    world.api.seed(storageClasses, storageClass);
+    world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
+    world.api.seed(persistentVolumeClaims, claim);
+    await world.run(10);
+    world.addPod(buildPod('x', { spec }));
+    await world.run(31_000);
+    assert.equal(world.condition('x'), 'False SchedulerError: running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded');
+    assert.equal(world.nodeOf('x'), undefined);
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }, spec: { ...one.spec, volumeName: 'pv-2' } }));
+    await world.run(60_000);
+    assert.equal(world.nodeOf('x'), 'node-2');
+    await world.stop();
+  });
+
   it('leave the pod pending in upstream’s words when there are none, until one comes', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { spec }));

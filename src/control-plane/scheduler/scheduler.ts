@@ -70,8 +70,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const preemptions = new Preemptions();
   const pump = createPump(clock, () => cycle.runOne());
   const queue = new SchedulingQueue({ ...config, clock, heldBack: (pod) => preemptions.heldBack(pod), onReady: pump.wake });
+  const stopping = new AbortController();
   const context: SchedulerContext = {
-    ...{ client, clock, random, log, config, queue, objects },
+    ...{ client, clock, random, log, config, queue, objects, stopping: stopping.signal },
     cache: new SchedulerCache(objects),
     pods: podInformer,
     tell: createTeller(options),
@@ -95,6 +96,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     stop: async () => {
       state = 'stopped';
       pump.close();
+      stopping.abort();
       unfollow();
       queue.stop();
       await cycle.whenIdle();

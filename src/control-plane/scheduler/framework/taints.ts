@@ -3,18 +3,10 @@ import type { Toleration } from '../../../api/core/scheduling.ts';
 
 /** Whether the toleration speaks of this taint (core/v1 ToleratesTaint; Lt and Gt are alpha upstream and off). */
 export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
-  if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
-  if (toleration.key !== undefined && toleration.key !== '' && toleration.key !== taint.key) return false;
-  switch (toleration.operator) {
-    case undefined:
-    case 'Equal':
-      return (toleration.value ?? '') === (taint.value ?? '');
-    case 'Exists':
-      return true;
-    case 'Lt':
-    case 'Gt':
-      return false;
-  }
+  // Empty texts are what is left out, however they came in.
+  const { effect = '', key = '', operator = '', value = '' }: { effect?: string; key?: string; operator?: string; value?: string } = toleration;
+  if ((effect !== '' && effect !== taint.effect) || (key !== '' && key !== taint.key)) return false;
+  return operator === 'Exists' || ((operator === '' || operator === 'Equal') && value === (taint.value ?? ''));
 }
 
 export function isTolerated(taint: Taint, tolerations: readonly Toleration[]): boolean {

@@ -1,10 +1,12 @@
 import { withDeadline } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
 import type { VolumePlan } from '../framework/plugin.ts';
 import { isFullyBound, storageAnnotations } from '../plugins/claims.ts';
 import type { SchedulerContext } from './context.ts';
+import type { LiveClusterObjects } from './live-cluster-objects.ts';
 
 /** Objects as they are to be, made from the versions that the decision saw. */
 export interface VolumeWrites {
@@ -30,26 +32,34 @@ export function computeVolumeWrites({ bindings, provisions }: VolumePlan, nodeNa
 }
 
 /** Resolves when all claims are bound; rejects when they are not after `timeoutMs`. Claims tell by their changes. */
-export async function bindVolumes({ client, clock, objects }: SchedulerContext, writes: VolumeWrites, timeoutMs: number): Promise<void> {
+export async function bindVolumes({ client, clock, objects, stopping }: SchedulerContext, writes: VolumeWrites, timeoutMs: number): Promise<void> {
   for (const volume of writes.volumes) await client.update(persistentVolumes, volume);
   for (const claim of writes.claims) await client.update(persistentVolumeClaims, claim);
-  await withDeadline({ clock, limitMs: timeoutMs, op: 'binding volumes' }, (signal) => {
-    return new Promise<void>((resolve, reject) => {
-      const look = (): void => {
-        for (const { metadata } of writes.awaited) {
-          const claim = objects.claims.get(metadata);
-          if (claim === undefined) return end(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" not found`)));
-          if (!isFullyBound(claim)) return;
-        }
-        end(resolve);
-      };
-      const stopListening = objects.claims.addHandlers({ onUpdate: look, onDelete: look });
-      const end = (then: () => void): void => {
-        stopListening();
-        then();
-      };
-      signal.addEventListener('abort', stopListening, { once: true });
-      look();
-    });
+  try {
+    await withDeadline({ clock, limitMs: timeoutMs, op: 'binding volumes', signal: stopping }, (signal) => whenBound(objects, writes.awaited, signal));
+  } catch (error) {
+    throw new Error(`binding volumes: ${isKind(error, 'Timeout') ? 'context deadline exceeded' : errorMessage(error)}`, { cause: error });
+  }
+}
+
+function whenBound({ claims }: LiveClusterObjects, awaited: readonly PersistentVolumeClaim[], signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const look = (): void => {
+      for (const { metadata } of awaited) {
+        const claim = claims.get(metadata);
+        if (claim === undefined) return end(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" not found`)));
+        if (!isFullyBound(claim)) return;
+      }
+      end(resolve);
+    };
+    const stopListening = claims.addHandlers({ onUpdate: look, onDelete: look });
+    const end = (then: () => void): void => {
+      stopListening();
+      then();
+    };
+    const giveUp = (): void => end(() => reject(new Error('context canceled')));
+    signal.addEventListener('abort', giveUp, { once: true });
+    if (signal.aborted) giveUp();
+    else look();
   });
 }

@@ -23,6 +23,8 @@ export interface SchedulerContext {
   readonly random: Random;
   readonly log: Logger;
   readonly config: SchedulerConfig;
+  /** Ends waits that may be long: nobody looks at what becomes of them any more. */
+  readonly stopping: AbortSignal;
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly objects: LiveClusterObjects;

@@ -80,7 +80,10 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
       } else if (isAssigned(after)) arrive(after);
       else if (isOurs(after)) changePending(before, after);
     },
-    onDelete: leave,
+    // One that was over has left already.
+    onDelete: (pod) => {
+      if (!isTerminalPhase(pod) || cache.placedPod(pod.metadata.uid) !== undefined) leave(pod);
+    },
   });
 }
 

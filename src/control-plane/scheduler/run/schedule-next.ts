@@ -125,6 +125,7 @@ export class SchedulingCycle {
         await bindVolumes(context, writes, profile.volumeBindTimeoutMs);
       } catch (error) {
         context.objects.revert(writes.volumes, writes.claims);
+        if (context.stopping.aborted) return;
         return this.#bindFailed(queued, assumed, `running PreBind plugin "VolumeBinding": ${errorMessage(error)}`);
       }
     }
