@@ -30,6 +30,7 @@ const endpointsDefinition: ResourceDefinition<Endpoints> = {
   type: endpoints,
   singular: 'endpoints',
   shortNames: ['ep'],
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   schema: EndpointsSchema,
   storagePath: 'services/endpoints',
   rules: {

@@ -3,6 +3,7 @@ import { textReply } from '../http/reply.ts';
 import type { Reply } from '../http/reply.ts';
 import type { ResourceVerbs } from '../verbs/resource-verbs.ts';
 import type { WatchVerb } from '../verbs/watch-verb.ts';
+import { addWarning } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { routeOf } from './route.ts';
 import type { ObjectVerb } from './route.ts';
@@ -56,5 +57,6 @@ export async function dispatch(exchange: Exchange, parts: DispatchParts): Promis
 
 function serveVerb(verb: ObjectVerb, exchange: Exchange, resource: ServedResource, { verbs, watches }: DispatchParts): Promise<Reply> {
   if (exchange.http.upgrade !== undefined && verb !== 'watch') throw internalError('this cannot be served over an upgraded connection');
+  addWarning(exchange, resource.definition.deprecation ?? '');
   return verb === 'watch' ? watches.watch(exchange, resource) : verbs[verb](exchange, resource);
 }

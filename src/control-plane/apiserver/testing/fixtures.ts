@@ -43,7 +43,7 @@ export const definitions: readonly ResourceDefinition[] = [
   definition('Namespace', 'namespaces', { namespaced: false, hasStatus: true, shortNames: ['ns'], verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'] }),
   definition('Node', 'nodes', { namespaced: false, hasStatus: true, storagePath: 'minions', connects: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], kind: 'NodeProxyOptions' }] }),
   definition('Service', 'services', { connects: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], kind: 'ServiceProxyOptions' }] }),
-  definition('Endpoints', 'endpoints', {}),
+  definition('Endpoints', 'endpoints', { deprecation: 'v1 Endpoints is old; use something else' }),
   definition('Deployment', 'deployments', {
     group: 'apps', hasStatus: true, categories: ['all'], shortNames: ['deploy'],
     views: [{ name: 'scale', kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: ['get', 'update', 'patch'], write: (current) => current, validate: () => [] }],
