@@ -38,12 +38,14 @@ export function openDatabase(file: string): DatabaseSync {
     // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared memory.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     checkMark(database, file);
-    // The order matters: how free pages are given back can be chosen only before the first table.
-    database.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    const isNew = pragma(database, 'user_version') === 0;
+    // How free pages are given back can be chosen only before the first table; said later it would be a write, and a full disk would not open.
+    if (isNew) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
     database.exec(`PRAGMA cache_size = ${PAGE_CACHE}; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY`);
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     database.exec('BEGIN EXCLUSIVE');
-    if (pragma(database, 'user_version') === 0) database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
+    if (isNew) database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
     database.exec('COMMIT');
     return database;
   } catch (error) {
