@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { bodyJson, bodyText, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
+import { fixture } from '../testing/fixtures.ts';
+
+const pods = '/api/v1/namespaces/default/pods';
+const message = (body: Record<string, unknown>): unknown => body.message;
+
+describe('the way of a request', () => {
+  it('gives every answer an audit id, the caller’s own when it has one', async () => {
+    const { server } = fixture();
+    const given = await server.handle(fakeRequest('GET', pods, { headers: { 'audit-id': 'from-a-proxy' } }));
+    const made = await server.handle(fakeRequest('GET', pods));
+    const forged = await server.handle(fakeRequest('GET', pods, { headers: { 'audit-id': 'x\r\nset-cookie: a' } }));
+    assert.equal(headerOfReply(given, 'audit-id'), 'from-a-proxy');
+    assert.match(String(headerOfReply(made, 'audit-id')), /^[0-9a-f]{8}-/);
+    assert.match(String(headerOfReply(forged, 'audit-id')), /^[0-9a-f]{8}-/);
+  });
+
+  it('takes who brings no credentials for anonymous, and who brings wrong ones for nobody', async () => {
+    const { server } = fixture();
+    const wrong = await server.handle(fakeRequest('GET', pods, { headers: { authorization: 'Bearer wrong' } }));
+    assert.deepEqual([(await server.handle(fakeRequest('GET', pods))).status, wrong.status, message(bodyJson(wrong))], [200, 401, 'Unauthorized']);
+  });
+
+  it('refuses who brings none when anonymous is off', async () => {
+    assert.equal((await fixture({ anonymousAuth: false }).server.handle(fakeRequest('GET', pods))).status, 401);
+  });
+
+  it('does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
+    const seen: unknown[] = [];
+    const authenticators = [{ name: 'x', authenticate: (request: unknown) => (seen.push(request), Promise.resolve({ outcome: 'none' } as const)) }];
+    const { server } = fixture({ authenticators });
+    const der = new Uint8Array([1]);
+    const statuses = [];
+    for (const verified of [false, true]) statuses.push((await server.handle(fakeRequest('GET', pods, { clientCertificate: { der, verified } }))).status);
+    assert.deepEqual([statuses, seen], [[401, 200], [{}, { clientCertificate: { der } }]]);
+  });
+
+  it('refuses in upstream’s words', async () => {
+    const { server } = fixture();
+    const as = { headers: { authorization: 'Bearer nobody' } };
+    const said = async (method: string, target: string): Promise<unknown> => message(bodyJson(await server.handle(fakeRequest(method, target, as))));
+    assert.deepEqual(
+      [await said('GET', pods), await said('DELETE', '/api/v1/nodes/n'), await said('PATCH', '/apis/apps/v1/namespaces/a/deployments/d/scale'), await said('GET', '/metrics')],
+      [
+        'pods is forbidden: User "nobody" cannot list resource "pods" in API group "" in the namespace "default"',
+        'nodes "n" is forbidden: User "nobody" cannot delete resource "nodes" in API group "" at the cluster scope',
+        'deployments.apps "d" is forbidden: User "nobody" cannot patch resource "deployments/scale" in API group "apps" in the namespace "a"',
+        'forbidden: User "nobody" cannot get path "/metrics"',
+      ],
+    );
+  });
+
+  it('lets the first authorizer with an opinion decide, and adds its reason', async () => {
+    const deny = { name: 'deny', authorize: () => ({ decision: 'deny', reason: 'no way' }) as const };
+    const fail = { name: 'fail', authorize: () => assert.fail('asked after the decision') };
+    const reply = await fixture({ authorizers: [deny, fail] }).server.handle(fakeRequest('GET', '/api/v1/nodes'));
+    assert.match(String(message(bodyJson(reply))), /at the cluster scope: no way$/);
+  });
+
+  it('acts as somebody else only for who may impersonate each of what is asked', async () => {
+    const asked: string[] = [];
+    const authorizer = {
+      name: 'a',
+      authorize: ({ user, verb, resource, subresource, namespace, name }: Record<string, unknown> & { user: { name: string; groups: readonly string[] } }) => {
+        asked.push(`${user.name}[${user.groups.join(' ')}] ${String(verb)} ${String(resource)} ${String(subresource)} ${String(namespace)} ${String(name)}`);
+        return { decision: name === 'secret' ? 'noOpinion' : 'allow', reason: '' } as const;
+      },
+    };
+    const { server } = fixture({ authorizers: [authorizer] });
+    const ask = async (headers: Record<string, string | string[]>): Promise<number> => (await server.handle(fakeRequest('GET', '/api/v1/nodes', { headers: { authorization: 'Bearer root', ...headers } }))).status;
+    const statuses = [
+      await ask({ 'impersonate-user': 'jane', 'impersonate-group': ['dev', 'ops'], 'impersonate-uid': 'u1', 'impersonate-extra-scopes': 'view' }),
+      await ask({ 'impersonate-user': 'system:serviceaccount:ns:sa' }),
+      await ask({ 'impersonate-user': 'jane', 'impersonate-group': 'secret' }),
+      await ask({ 'impersonate-group': 'dev' }),
+    ];
+    assert.deepEqual(statuses, [200, 200, 403, 400]);
+    const root = 'root[system:authenticated] impersonate';
+    assert.deepEqual(asked, [
+      `${root} users   jane`, `${root} groups   dev`, `${root} groups   ops`, `${root} userextras scopes  view`, `${root} uids   u1`, 'jane[dev ops system:authenticated] list nodes   ',
+      `${root} serviceaccounts  ns sa`, 'system:serviceaccount:ns:sa[system:serviceaccounts system:serviceaccounts:ns system:authenticated] list nodes   ',
+      `${root} users   jane`, `${root} groups   secret`,
+    ]);
+  });
+
+  it('makes a Status of whatever is thrown, and logs only faults of its own', async () => {
+    const log = recordingLog();
+    const { server, registry } = fixture({ log });
+    registry.failNext = new Error('boom');
+    const fault = await server.handle(fakeRequest('GET', pods));
+    registry.failNext = new ApiStatusError('Expired', 'too old');
+    const refusal = await server.handle(fakeRequest('GET', pods));
+    assert.deepEqual([fault.status, message(bodyJson(fault)), refusal.status, log.lines.map((line) => line.level)], [500, 'Internal error occurred: boom', 410, ['error']]);
+  });
+
+  it('answers 504 when a request takes longer than it may, or than its client wants to wait', async () => {
+    const { server, registry, clock } = fixture();
+    registry.list = () => new Promise(() => undefined);
+    const server60 = server.handle(fakeRequest('GET', pods));
+    const client2 = server.handle(fakeRequest('GET', `${pods}?timeout=2s`));
+    await clock.advance(2000);
+    assert.equal((await client2).status, 504);
+    await clock.advance(58_000);
+    assert.deepEqual([message(bodyJson(await server60)), (await server.handle(fakeRequest('GET', `${pods}?timeout=soon`))).status, clock.armedTimers], ['Timeout: request did not complete within the allotted timeout', 400, 0]);
+  });
+
+  it('sends warnings once each, and no line breaks in them', async () => {
+    const { server } = fixture();
+    const body = '{"metadata":{"name":"a"},"data":{"x":"1","x":"2","y\\"":"1","y\\"":"2"}}';
+    const reply = await server.handle(fakeRequest('POST', '/api/v1/namespaces/default/configmaps', { body }));
+    assert.deepEqual(headerOfReply(reply, 'warning'), ['299 - "duplicate field \\"data.x\\""', '299 - "duplicate field \\"data.y\\\\\\"\\""']);
+  });
+
+  it('answers broken escapes in paths with 400', async () => {
+    assert.equal((await fixture().server.handle(fakeRequest('GET', '/api/v1/%zz'))).status, 400);
+  });
+});
+
+describe('what is not there', () => {
+  it('is said as upstream says it', async () => {
+    const { server } = fixture();
+    const told = async (method: string, target: string): Promise<string> => {
+      const reply = await server.handle(fakeRequest(method, target, { headers: { authorization: 'Bearer a' } }));
+      const text = bodyText(reply);
+      return `${reply.status} ${text.startsWith('{') ? String((JSON.parse(text) as { message: string }).message) : text.trim()}`;
+    };
+    const page = '404 404 page not found';
+    const resource = '404 the server could not find the requested resource';
+    const method = '405 the server does not allow this method on the requested resource';
+    const cases: readonly (readonly [string, string, string])[] = [
+      ['GET', '/nothing', page], ['GET', '/apis/none.io/v1/things', page], ['GET', '/apis/apps/v2/deployments', page], ['GET', '/healthz/none', page],
+      ['GET', '/api/v1/foos', resource], ['GET', '/api/v1/pods/x', resource], ['GET', '/api/v1/namespaces/a/nodes', resource], ['GET', '/api/v1/namespaces/a/pods/x/none', resource],
+      ['GET', '/api/v1/namespaces/a/pods/x/status/more', resource], ['POST', '/api/v1/pods', method], ['PUT', '/api/v1/namespaces/a/pods', method], ['POST', '/api/v1/namespaces/a/pods/x', method],
+      ['DELETE', '/api/v1/namespaces/a/pods/x/status', method], ['HEAD', '/api/v1/nodes', method], ['GET', '/apis/authentication.k8s.io/v1/tokenreviews', method], ['DELETE', '/api/v1/namespaces', method],
+      ['POST', '/api/v1/namespaces/a/pods/x/log', method], ['POST', '/version', method], ['POST', '/api/v1/watch/pods', method],
+    ];
+    for (const [verb, target, expected] of cases) assert.equal(await told(verb, target), expected, `${verb} ${target}`);
+  });
+});
