@@ -181,6 +181,16 @@ describe('the store in a SQLite file', () => {
     assert.equal((await storage.get('/lease'))?.revision, revision);
   });
 
+  it('writes no more than three pages of the log for an event', async () => {
+    const storage = open();
+    const event = (i: number): Promise<unknown> => storage.put(`/registry/events/default/event-${i}`, 'x'.repeat(900), { expected: 0, ttlSeconds: 3600 });
+    for (let i = 0; i < 100; i++) await event(i);
+    const before = await storage.sizeBytes();
+    for (let i = 100; i < 200; i++) await event(i);
+    const pages = ((await storage.sizeBytes()) - before) / 4120;
+    assert.ok(pages > 100 && pages <= 300, `${pages} pages for 100 events`);
+  });
+
   it('finishes after a restart what a compaction had begun', async () => {
     const storage = open();
     let revision = 0;
