@@ -140,7 +140,9 @@ class Allocation {
 
   async #anyPort(what: string): Promise<number> {
     const { first, last } = this.#claims.settings.nodePorts;
-    const used = new Set(this.#claims.list(services, '').flatMap((service) => holdingsOf(service).servicenodeports));
+    // What it has or asks for is another port's.
+    const own = [...this.#before.servicenodeports, ...holdingsOf(this.#service).servicenodeports];
+    const used = new Set([...own, ...this.#claims.list(services, '').flatMap((service) => holdingsOf(service).servicenodeports)]);
     const size = last - first + 1;
     for (const index of candidates(size, reservedPorts(size), () => this.#claims.random())) {
       const port = first + index;
