@@ -6,6 +6,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { EtcdStorage } from '../../../src/control-plane/storage/etcd/etcd-storage.ts';
 import { done, storageContract } from '../../../src/control-plane/storage/testing/storage-contract.ts';
 import { WatchLog } from '../../../src/control-plane/storage/testing/watch-log.ts';
+import { runCommand } from '../../../src/up/commands.ts';
 import { startEtcd } from '../support/etcd.ts';
 import type { TestEtcd } from '../support/etcd.ts';
 
@@ -128,11 +129,24 @@ describe('the store in etcd', () => {
     }
   });
 
+  it('is not disturbed by others in the same etcd, whatever bytes they keep there', async () => {
+    const storage = connect(shared);
+    try {
+      const log = new WatchLog(storage, '/mine/', await storage.revision());
+      done(await storage.put('/mine/a', '', { expected: 0 }));
+      const bytes = Buffer.from([0, 0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80]).toString('base64');
+      await runCommand(['curl', '-sf', '-X', 'POST', `${shared.endpoint}/v3/kv/put`, '-d', JSON.stringify({ key: bytes, value: bytes })]);
+      const revision = done(await storage.put('/mine/b', '', { expected: 0 }));
+      assert.deepEqual([log.words, log.revision, log.ended], [['put /mine/a=', 'put /mine/b='], revision, undefined]);
+    } finally {
+      await storage.close();
+    }
+  });
+
   it('shares leases between keys of like expiry', async () => {
     const storage = connect(shared);
     try {
       await Promise.all(Array.from({ length: 50 }, (_, i) => storage.put(`/events/${i}`, '', { expected: 0, ttlSeconds: 3599 })));
-      const { runCommand } = await import('../../../src/up/commands.ts');
       const answer = await runCommand(['curl', '-s', '-X', 'POST', `${shared.endpoint}/v3/lease/leases`, '-d', '{}']);
       const { leases = [] } = JSON.parse(String(answer)) as { leases?: unknown[] };
       assert.ok(leases.length <= 5, `${leases.length} leases`);
