@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { difference, equalSets, FieldSetBuilder, hasPath, intersection, makeNode, pathsOf, recursiveDifference, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { canonicalFieldSet, fieldSetOfNames, formatPath } from './path-element.ts';
+import { SharedSets } from './shared-sets.ts';
 import { freezeDeep } from './testing/arbitrary-json.ts';
 
 type Path = readonly string[];
@@ -83,4 +84,18 @@ test('paths are shown as the API server shows them', () => {
 
 test('a set of names holds those and nothing between', () => {
   assert.deepEqual(fieldSetOfNames(['status', 'metadata.labels', 'metadata']), { 'f:status': {}, 'f:metadata': { '.': {}, 'f:labels': {} } });
+});
+
+test('equal sets and equal parts of sets are one object, and say the same as before', () => {
+  const shared = new SharedSets();
+  fc.assert(
+    fc.property(anyPaths, (paths) => {
+      const set = setOf(paths);
+      if (set === undefined) return;
+      const once = shared.share(set);
+      assert.deepEqual(once, set);
+      assert.equal(shared.share(JSON.parse(JSON.stringify(set)) as FieldSet), once);
+      assert.equal(shared.share(once), once);
+    }),
+  );
 });

@@ -2,7 +2,8 @@ import type { ManagedFieldsEntry } from '../../api/core/meta.ts';
 import { leaf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { canonicalFieldSet } from './path-element.ts';
-import { isJsonObject } from './json-value.ts';
+import { equalJson, isJsonObject } from './json-value.ts';
+import { SharedSets } from './shared-sets.ts';
 
 /** One entry of `metadata.managedFields`. Entries and the list are never changed; what stays as it was stays the same object. */
 export interface ManagerEntry {
@@ -20,6 +21,7 @@ export interface ManagerEntry {
 /** At most so many entries of updates; older ones become one (upstream: DefaultMaxUpdateManagers). */
 const maxUpdateEntries = 10;
 const canonical = new WeakMap<object, FieldSet>();
+const sharedSets = new SharedSets();
 
 /** The entries of an object, or what is wrong with them. A string is the API server's words. */
 export function readEntries(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | string {
@@ -52,11 +54,10 @@ function readFields(fieldsV1: unknown): FieldSet | string {
   const known = canonical.get(fieldsV1);
   if (known !== undefined) return known;
   const fields = canonicalFieldSet(fieldsV1);
-  if (typeof fields !== 'string') {
-    canonical.set(fieldsV1, fields);
-    canonical.set(fields, fields);
-  }
-  return fields;
+  if (typeof fields === 'string') return fields;
+  const shared = sharedSet(fields);
+  canonical.set(fieldsV1, shared);
+  return shared;
 }
 
 /** Whether two entries are one manager's: appliers are the same at any version. */
@@ -73,19 +74,35 @@ export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean 
 export function writeEntries(entries: readonly ManagerEntry[], before: readonly unknown[] | undefined): ManagedFieldsEntry[] | undefined {
   if (entries.length === 0) return undefined;
   const written = [...entries].sort(compareEntries).map((entry) => entry.written ?? writeEntry(entry));
-  if (before?.length === written.length && written.every((entry, index) => entry === before[index])) return before as ManagedFieldsEntry[];
-  return written;
+  return before !== undefined && equalJson(written, before) ? (before as ManagedFieldsEntry[]) : written;
+}
+
+/** The entries of an object that comes out of the store, their sets shared with those of others. */
+export function shareManagedFields<T extends { readonly managedFields?: ManagedFieldsEntry[] }>(metadata: T): T {
+  const { managedFields } = metadata;
+  if (managedFields === undefined || managedFields.length === 0) return metadata;
+  return { ...metadata, managedFields: managedFields.map(shareEntry) };
+}
+
+function shareEntry(entry: ManagedFieldsEntry): ManagedFieldsEntry {
+  const fields = readFields(entry.fieldsV1);
+  return typeof fields === 'string' || entry.fieldsV1 === undefined ? entry : { ...entry, fieldsV1: fields };
+}
+
+function sharedSet(fields: FieldSet): FieldSet {
+  const shared = sharedSets.share(fields);
+  canonical.set(shared, shared);
+  return shared;
 }
 
 function writeEntry({ manager, operation, apiVersion, subresource, time, fields }: ManagerEntry): ManagedFieldsEntry {
-  canonical.set(fields, fields);
   return {
     ...(manager !== '' && { manager }),
     operation,
     apiVersion,
     ...(time !== undefined && { time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: fields,
+    fieldsV1: sharedSet(fields),
     ...(subresource !== '' && { subresource }),
   };
 }

@@ -41,7 +41,7 @@ export function trackWrite(options: TrackOptions): ApiObject {
   if (entries.length === 0 && old !== undefined) return withManagedFields(object, undefined);
   try {
     const tracked = trackUpdate(entries, options, options.manager);
-    return withManagedFields(object, writeEntries(tracked, given === undefined || subresource !== '' ? stored : given));
+    return withManagedFields(object, writeEntries(tracked, stored));
   } catch (error) {
     if (error instanceof PathElementError) return withManagedFields(object, undefined);
     throw error;

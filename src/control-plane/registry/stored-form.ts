@@ -1,6 +1,7 @@
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { shareManagedFields } from '../patch/managed-entries.ts';
 import type { Served } from './registry.ts';
 
 /** How every stored object of a kind begins; what follows is the rest of its metadata. */
@@ -56,7 +57,7 @@ export function wireValue(definition: ResourceDefinition, object: ApiObject): Re
 export function fromStored(value: string, revision: number): ApiObject {
   // Written by this server, or by another that keeps JSON: checked when it was written.
   const object = JSON.parse(value) as ApiObject;
-  return withVersion(object, revision);
+  return withVersion({ ...object, metadata: shareManagedFields(object.metadata) }, revision);
 }
 
 export function withVersion(object: ApiObject, revision: number): ApiObject {
