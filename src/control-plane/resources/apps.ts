@@ -47,8 +47,8 @@ const deploymentDefinition: ResourceDefinition<Deployment> = {
   alsoCounts: (deployment, old) => !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
   columns: [
     { name: 'Ready', type: 'string', description: 'Ready pods of those wanted.', cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}` },
-    { name: 'Up-to-date', type: 'integer', description: 'Pods made of the newest template.', cell: ({ status }) => status?.updatedReplicas ?? 0 },
-    { name: 'Available', type: 'integer', description: 'Pods ready for at least minReadySeconds.', cell: ({ status }) => status?.availableReplicas ?? 0 },
+    { name: 'Up-to-date', type: 'string', description: 'Pods made of the newest template.', cell: ({ status }) => status?.updatedReplicas ?? 0 },
+    { name: 'Available', type: 'string', description: 'Pods ready for at least minReadySeconds.', cell: ({ status }) => status?.availableReplicas ?? 0 },
     ageColumn,
     ...templateColumns,
   ],

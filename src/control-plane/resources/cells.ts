@@ -42,7 +42,7 @@ export const ageColumn: TableColumn<ApiObject> = {
   cell: ({ metadata }, nowMs) => formatAge(metadata.creationTimestamp, nowMs),
 };
 
-/** For kinds that do not begin with their name; whoever brings it brings all columns. */
+/** For kinds that do not begin with their name; whoever has it elsewhere brings all columns. */
 export const wideNameColumn: TableColumn<ApiObject> = { name: 'Name', type: 'string', format: 'name', description: 'Name of the object.', priority: 1, cell: ({ metadata }) => metadata.name };
 
 export const joinNames = (template: { readonly spec: PodSpec }): string => template.spec.containers.map(({ name }) => name).join(',');

@@ -25,7 +25,7 @@ const priorityClassDefinition: ResourceDefinition<PriorityClass> = {
     { name: 'Value', type: 'integer', description: 'The priority of pods of the class.', cell: ({ value }) => value },
     { name: 'Global-Default', type: 'boolean', description: 'Whether pods that name no class get it.', cell: ({ globalDefault }) => globalDefault ?? false },
     ageColumn,
-    { name: 'PreemptionPolicy', type: 'string', description: 'Whether its pods may displace others.', priority: 1, cell: ({ preemptionPolicy }) => preemptionPolicy ?? '' },
+    { name: 'PreemptionPolicy', type: 'string', description: 'Whether its pods may displace others.', cell: ({ preemptionPolicy }) => preemptionPolicy ?? '' },
   ],
 };
 

@@ -38,9 +38,10 @@ export function tableColumns(definition: ResourceDefinition): readonly TableColu
 }
 
 function completeColumns(own: readonly TableColumn<ApiObject>[]): readonly TableColumn<ApiObject>[] {
-  // Who brings the name brings all: events begin with when they happened, and have no age.
-  if (own.some((column) => column.format === 'name')) return own;
-  const withName = [nameColumn, ...own];
+  const place = own.findIndex((column) => column.name === nameColumn.name);
+  // Who has the name elsewhere brings all: events begin with when they happened, and have no age.
+  if (place > 0) return own;
+  const withName = place === 0 ? own : [nameColumn, ...own];
   if (own.some((column) => column.name === 'Age')) return withName;
   // What only `-o wide` shows comes after the age.
   const firstWide = withName.findIndex((column) => (column.priority ?? 0) > 0);
