@@ -141,7 +141,7 @@ describe('forms of answers', () => {
       const [row] = body.rows as { cells: unknown[]; object: { kind: string } | null }[];
       rows.push([row?.cells, row?.object === null ? null : row?.object.kind]);
     }
-    const cells = ['p', '0/1', '<none>'];
+    const cells = ['p', '0/1', '<unknown>', '<none>'];
     assert.deepEqual(rows, [[cells, 'PartialObjectMetadata'], [cells, null], [cells, 'Pod']]);
     assert.equal((await send(each, 'GET', table('?includeObject=Some').target, { headers: table().headers })).status, 400);
   });
