@@ -12,12 +12,15 @@ import type { ApiServerOptions } from '../apiserver/options.ts';
 import { unionAuthorizer } from '../authz/union.ts';
 import { RoleGrants } from '../authz/rbac/role-grants.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
-import type { UserInfo } from '../model/user-info.ts';
+import type { Authorizer, UserInfo } from '../model/user-info.ts';
 import { createOpenApiDocuments } from '../openapi/open-api-documents.ts';
 import { ensureClusterPki } from '../pki/cluster-pki.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
+import type { Issued } from '../pki/issued-files.ts';
+import { createPkiRenewal } from '../pki/pki-renewal.ts';
 import { createCacheReader } from '../registry/cache-reader.ts';
 import { createRegistry } from '../registry/create-registry.ts';
+import type { RegistryOptions } from '../registry/create-registry.ts';
 import { DefinitionIndex } from '../registry/definition-index.ts';
 import { createLocalClient } from '../registry/local-client.ts';
 import { ObjectCache } from '../registry/object-cache.ts';
@@ -71,12 +74,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     claimSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
     admission: composeAdmission(options, { reader, grants, authorizer, clock, random }),
     services: access.services,
-    reviewAccess: ({ user }) => ({
-      user,
-      authorize: async (attributes) => authorizer.authorize(attributes),
-      rulesFor: (of, namespace) => authorizer.rulesFor?.(of, namespace) ?? Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true }),
-      authenticateToken: access.authenticateToken,
-    }),
+    reviewAccess: reviewsBy(authorizer, access),
   });
   const server = createApiServer({
     registry,
@@ -92,16 +90,21 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     random,
     log,
   });
+  const servingChanged = (pair: Issued): void => server.setCertificate(pairOf(pair));
+  const renewal = createPkiRenewal({ folder: path.resolve(options.dataDir, 'pki'), ensure: () => preparePki(options, world), servingChanged, ...world });
   return {
     server,
     reader,
     pki,
     clientOf: (user, fieldManager) => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager }),
-    listen: () => {
-      const { certificatePem: cert, keyPem: key } = pki.serving;
-      return server.listen({ host: options.bindAddress, port: options.securePort, tls: { cert, key, clientCa: pki.authority.certificatePem } });
+    listen: async () => {
+      const tls = { ...pairOf(pki.serving), clientCa: pki.authority.certificatePem };
+      const address = await server.listen({ host: options.bindAddress, port: options.securePort, tls });
+      renewal.start();
+      return address;
     },
     stop: async () => {
+      await renewal.stop();
       await server.stop();
       access.close();
       authorization.close();
@@ -109,6 +112,18 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     },
   };
 }
+
+/** What reviews ask: of the same authorizers and authenticators as requests. */
+function reviewsBy(authorizer: Authorizer, { authenticateToken }: ComposedAuthentication): RegistryOptions['reviewAccess'] {
+  return ({ user }) => ({
+    user,
+    authorize: async (attributes) => authorizer.authorize(attributes),
+    rulesFor: (of, namespace) => authorizer.rulesFor?.(of, namespace) ?? Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true }),
+    authenticateToken,
+  });
+}
+
+const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; key: string } => ({ cert, key });
 
 /** What clients can ask about the API itself. */
 function describeApi(openId: ComposedAuthentication['openIdDocuments']): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
