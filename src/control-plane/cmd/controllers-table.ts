@@ -3,7 +3,10 @@ import type { ResourceType } from '../../api/client/resource-type.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
+import { createJobController } from '../controllers/job/job-controller.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
+import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
+import { createNodeLifecycleController, nodeLifecycleDefaults } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
@@ -31,5 +34,8 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'namespace-controller', create: (options) => createNamespaceController({ ...options, types: namespacedContents }) },
   { name: 'replicaset-controller', create: createReplicaSetController },
   { name: 'deployment-controller', create: createDeploymentController },
+  { name: 'daemon-set-controller', create: createDaemonSetController },
+  { name: 'job-controller', create: createJobController },
+  { name: 'node-controller', create: (options) => createNodeLifecycleController({ ...options, ...nodeLifecycleDefaults }) },
   { name: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
 ];

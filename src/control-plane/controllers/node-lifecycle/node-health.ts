@@ -1,0 +1,47 @@
+import type { Node, NodeCondition } from '../../../api/core/node.ts';
+
+/** A kubelet tells these; the network's condition is told by others. */
+const told = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+
+/** The conditions of a node that has not been heard of for too long. */
+export function unknownConditions(node: Node, nowText: string): NodeCondition[] {
+  const before = node.status?.conditions ?? [];
+  const changed = before.map((condition): NodeCondition =>
+    !told.includes(condition.type) || condition.status === 'Unknown'
+      ? condition
+      : { ...condition, status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.', lastTransitionTime: nowText },
+  );
+  const missing = told.filter((type) => !before.some((condition) => condition.type === type));
+  const { creationTimestamp = nowText } = node.metadata;
+  return [
+    ...changed,
+    ...missing.map((type): NodeCondition => ({
+      type,
+      status: 'Unknown',
+      reason: 'NodeStatusNeverUpdated',
+      message: 'Kubelet never posted node status.',
+      lastHeartbeatTime: creationTimestamp,
+      lastTransitionTime: nowText,
+    })),
+  ];
+}
+
+export type ZoneState = 'normal' | 'partialDisruption' | 'fullDisruption';
+
+/** How a zone is, by the nodes that are ready in it (upstream: ComputeZoneState, --unhealthy-zone-threshold 0.55). */
+export function zoneState(ready: number, notReady: number): ZoneState {
+  if (ready === 0 && notReady > 0) return 'fullDisruption';
+  return notReady > 2 && notReady / (ready + notReady) >= 0.55 ? 'partialDisruption' : 'normal';
+}
+
+/** Nodes a second that may begin to lose their pods: few, and fewer when much of the zone is gone, for then the fault is more likely the network's. */
+export function evictionsPerSecond(state: ZoneState, nodesInZone: number): number {
+  if (state === 'partialDisruption') return nodesInZone > 50 ? 0.01 : 0;
+  return 0.1;
+}
+
+/** What a node that is part of a zone is named by: its region and zone. */
+export function zoneKey({ metadata }: Node): string {
+  const { labels = {} } = metadata;
+  return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`;
+}

@@ -1,0 +1,172 @@
+import type { Informer } from '../../../api/client/informer.ts';
+import type { ObjectIndex } from '../../../api/client/object-store.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { leases, nodes, pods } from '../../../api/client/resource-types.ts';
+import type { Lease } from '../../../api/coordination/lease.ts';
+import type { Node, Taint } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { unknownConditions, zoneKey } from './node-health.ts';
+import { evictionTaint, readyOf, withEvictionTaint, withScheduleTaints } from './node-taints.ts';
+import { ZonePace } from './zone-pace.ts';
+
+export interface NodeLifecycleOptions extends ControllerOptions {
+  /** A node not heard of for so long is unknown (--node-monitor-grace-period). */
+  readonly graceMs: number;
+  /** The same for a node that has never said that it is ready (--node-startup-grace-period). */
+  readonly startupGraceMs: number;
+}
+
+/** Upstream's defaults. */
+export const nodeLifecycleDefaults = { graceMs: 50_000, startupGraceMs: 60_000 };
+
+const leaseNamespace = 'kube-node-lease';
+const WORKERS = 8;
+
+/**
+ * Watches over nodes (upstream: node lifecycle controller): says what a silent node no longer says itself, and taints nodes by their conditions.
+ * 1. When a node was last heard of is measured by this process's clock, from what it sees change; a node's own clock counts for nothing.
+ * 2. Every node has one time at which it is looked at again, moved by each sign of life.
+ */
+export function createNodeLifecycleController(options: NodeLifecycleOptions): Controller {
+  const { informers, clock, log } = options;
+  const nodeInformer = informers.for(nodes);
+  const leaseInformer = informers.for(leases);
+  const podInformer = informers.for(pods);
+  const watcher = new NodeWatcher(options, nodeInformer, podInformer);
+  const queue = new WorkQueue({ name: 'node-lifecycle', clock, log, workers: WORKERS, sync: (name) => watcher.sync(name) });
+  const renewed = ({ metadata }: Lease): void => {
+    if (metadata.namespace === leaseNamespace) watcher.heard(metadata.name);
+  };
+  const ends = [
+    nodeInformer.addHandlers({
+      onAdd: (node) => {
+        watcher.heard(node.metadata.name);
+        queue.add(node.metadata.name);
+      },
+      onUpdate: (before, after) => {
+        if (readyOf(before)?.lastHeartbeatTime !== readyOf(after)?.lastHeartbeatTime) watcher.heard(after.metadata.name);
+        queue.add(after.metadata.name);
+      },
+      onDelete: (node) => watcher.forget(node),
+    }),
+    leaseInformer.addHandlers({ onAdd: renewed, onUpdate: (before, after) => before.spec?.renewTime !== after.spec?.renewTime && renewed(after) }),
+  ];
+  return runController({ name: 'node lifecycle controller', log, queues: [queue], informers: [nodeInformer, leaseInformer, podInformer], ends });
+}
+
+class NodeWatcher {
+  readonly #options: NodeLifecycleOptions;
+  readonly #nodes: Informer<Node>;
+  readonly #podsByNode: ObjectIndex<Pod>;
+  readonly #recorder: EventRecorder;
+  readonly #heardAtMs = new Map<string, number>();
+  /** What was last done for: so that pods are marked once. */
+  readonly #wasReady = new Map<string, boolean>();
+  readonly #pace: ZonePace;
+
+  constructor(options: NodeLifecycleOptions, nodeInformer: Informer<Node>, podInformer: Informer<Pod>) {
+    this.#options = options;
+    this.#nodes = nodeInformer;
+    this.#podsByNode = podInformer.index('node', ({ spec }) => (spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName]));
+    this.#recorder = createEventRecorder({ ...options, component: 'node-controller' });
+    this.#pace = new ZonePace(() => options.clock.monotonicMs());
+  }
+
+  heard(name: string): void {
+    this.#heardAtMs.set(name, this.#options.clock.monotonicMs());
+  }
+
+  forget(node: Node): void {
+    const { name } = node.metadata;
+    this.#heardAtMs.delete(name);
+    this.#wasReady.delete(name);
+    this.#pace.forget(node);
+    this.#tell(node, 'Normal', 'RemovingNode', `Removing Node ${name} from Controller`);
+  }
+
+  async sync(name: string): Promise<number | undefined> {
+    const node = this.#nodes.get({ namespace: '', name });
+    if (node === undefined) return undefined;
+    if (!this.#wasReady.has(name)) this.#tell(node, 'Normal', 'RegisteredNode', `Registered Node ${name} in Controller`);
+    const silentForMs = this.#options.clock.monotonicMs() - (this.#heardAtMs.get(name) ?? this.#options.clock.monotonicMs());
+    const allowedMs = readyOf(node) === undefined ? this.#options.startupGraceMs : this.#options.graceMs;
+    const current = silentForMs >= allowedMs ? await this.#markUnknown(node) : node;
+    await this.#followReady(current);
+    const pacedMs = await this.#taint(current);
+    const nextLookMs = silentForMs >= allowedMs ? undefined : allowedMs - silentForMs;
+    return pacedMs === undefined ? nextLookMs : Math.min(pacedMs, nextLookMs ?? pacedMs);
+  }
+
+  async #markUnknown(node: Node): Promise<Node> {
+    const conditions = unknownConditions(node, this.#nowText());
+    const before = node.status?.conditions ?? [];
+    if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index])) return node;
+    return this.#options.client.update(nodes, { ...node, status: { ...node.status, conditions } }, { subresource: 'status' });
+  }
+
+  /** When a node ceases to be ready its pods do, too: they are told once for each time. */
+  async #followReady(node: Node): Promise<void> {
+    const { name } = node.metadata;
+    const ready = readyOf(node)?.status === 'True';
+    const before = this.#wasReady.get(name);
+    this.#pace.set(node, ready);
+    if (before === true && !ready) this.#tell(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    if (!ready && before !== false && readyOf(node) !== undefined) await this.#markPodsNotReady(name);
+    this.#wasReady.set(name, ready);
+  }
+
+  async #markPodsNotReady(name: string): Promise<void> {
+    const nowText = this.#nowText();
+    await Promise.all(
+      this.#podsByNode.get(name).map(async (pod) => {
+        if (pod.status?.conditions?.find(({ type }) => type === 'Ready')?.status !== 'True') return;
+        const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: nowText }];
+        try {
+          await this.#options.client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: { conditions } } }, { subresource: 'status' });
+          this.#recorder.event(pods, pod, { type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' });
+        } catch (error) {
+          if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+        }
+      }),
+    );
+  }
+
+  /** Milliseconds until a taint that has to wait its turn may be set. */
+  async #taint(node: Node): Promise<number | undefined> {
+    const nowText = this.#nowText();
+    const before = node.spec?.taints ?? [];
+    let wanted = withScheduleTaints(before, node, nowText);
+    let waitMs: number | undefined;
+    const evicting = evictionTaint(node);
+    if (readyOf(node)?.status === 'True') wanted = withEvictionTaint(wanted, undefined, nowText);
+    else if (evicting.kind !== 'none') {
+      waitMs = evicting.kind === 'swap' ? undefined : this.#pace.waitMs(zoneKey(node));
+      if (waitMs === undefined) wanted = withEvictionTaint(wanted, evicting.key, nowText);
+    }
+    if (wanted !== before) await this.#writeTaints(node, wanted);
+    return waitMs;
+  }
+
+  async #writeTaints(node: Node, taints: readonly Taint[]): Promise<void> {
+    const { resourceVersion, uid } = node.metadata;
+    try {
+      await this.#options.client.patch(nodes, keyOf(node), { type: 'merge', body: { metadata: { uid, resourceVersion }, spec: { taints } } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  }
+
+  #tell(node: Node, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#recorder.event(nodes, node, { type, reason, message });
+  }
+
+  #nowText(): string {
+    return `${new Date(this.#options.clock.nowMs()).toISOString().slice(0, 19)}Z`;
+  }
+}

@@ -1,0 +1,173 @@
+import { inBackground } from '../../base/background.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import type { ApiClient } from '../../api/client/api-client.ts';
+import { createInformer } from '../../api/client/informer.ts';
+import { formatKey, keyOf } from '../../api/client/resource-type.ts';
+import { leases, nodes, pods } from '../../api/client/resource-types.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
+import { WorkQueue } from '../controller-runtime/work-queue.ts';
+import { endedStatus, fakeLife, fakeNode, readyConditions, runningStatus } from './fake-status.ts';
+import type { FakeNodeShape } from './fake-status.ts';
+
+export interface FakeNodesOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly count: number;
+  /** Names are `PREFIX-0`, `PREFIX-1`, ... */
+  readonly prefix: string;
+  readonly shape: FakeNodeShape;
+  /** Between two renewals of a node's lease; kubelets do it every 10 s. */
+  readonly leaseMs: number;
+  /** From being bound to running, and from being told to go to gone. */
+  readonly reactMs: number;
+}
+
+export interface FakeNodes {
+  /** Resolves when all nodes are there. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** As if the machine lost power: the node says nothing any more and does nothing. */
+  silence(name: string): void;
+  revive(name: string): void;
+}
+
+const leaseSeconds = 40;
+const leaseNamespace = 'kube-node-lease';
+const podWorkers = 64;
+
+/** Nodes that only say that they run pods: for tests of control planes, and to try things without machines. */
+export function createFakeNodes(options: FakeNodesOptions): FakeNodes {
+  return new FakeKubelets(options);
+}
+
+class FakeKubelets implements FakeNodes {
+  readonly #options: FakeNodesOptions;
+  readonly #names: readonly string[];
+  readonly #indexes: ReadonlyMap<string, number>;
+  readonly #silent = new Set<string>();
+  readonly #informer;
+  readonly #queue: WorkQueue;
+  readonly #heartbeat: Loop;
+  readonly #timers = new Set<Timer>();
+  readonly #addresses = new Map<string, number>();
+  readonly #sinceMs: number;
+
+  constructor(options: FakeNodesOptions) {
+    this.#options = options;
+    const { client, clock, random, log } = options;
+    this.#names = Array.from({ length: options.count }, (_, index) => `${options.prefix}-${index}`);
+    this.#indexes = new Map(this.#names.map((name, index) => [name, index]));
+    this.#sinceMs = clock.nowMs();
+    this.#informer = createInformer({ client, clock, random, log, type: pods, namespace: '', fieldSelector: 'spec.nodeName!=' });
+    this.#queue = new WorkQueue({ name: 'fake-nodes', clock, log, workers: podWorkers, sync: (key) => this.#sync(key) });
+    const wake = (pod: Pod): void => this.#queue.addAfter(formatKey(keyOf(pod)), options.reactMs);
+    this.#informer.addHandlers({ onAdd: wake, onUpdate: (_, pod) => wake(pod), onDelete: (pod) => void this.#addresses.delete(pod.metadata.uid) });
+    this.#heartbeat = createLoop({ name: 'fake heartbeats', clock, random, log, periodMs: options.leaseMs, pass: () => this.#beat() });
+  }
+
+  async start(): Promise<void> {
+    const { client, shape, clock } = this.#options;
+    for (const [index, name] of this.#names.entries()) {
+      try {
+        await client.create(nodes, fakeNode(name, index, shape, clock.nowMs()));
+      } catch (error) {
+        if (!isApiError(error, 'AlreadyExists')) throw error;
+        await this.#report(name);
+      }
+    }
+    this.#heartbeat.start();
+    this.#informer.start();
+    await this.#informer.whenSynced();
+    this.#queue.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) timer.cancel();
+    await this.#heartbeat.stop();
+    await this.#queue.stop();
+    await this.#informer.stop();
+  }
+
+  silence(name: string): void {
+    this.#silent.add(name);
+  }
+
+  revive(name: string): void {
+    this.#silent.delete(name);
+    inBackground(this.#options.log, 'revive a fake node', this.#report(name));
+    for (const pod of this.#informer.list()) if (pod.spec.nodeName === name) this.#queue.add(formatKey(keyOf(pod)));
+  }
+
+  async #beat(): Promise<void> {
+    const { clock } = this.#options;
+    const renewTime = `${new Date(clock.nowMs()).toISOString().slice(0, -1)}000Z`;
+    await Promise.all(this.#names.filter((name) => !this.#silent.has(name)).map((name) => this.#renew(name, renewTime)));
+  }
+
+  async #renew(name: string, renewTime: string): Promise<void> {
+    const { client } = this.#options;
+    try {
+      await client.patch(leases, { namespace: leaseNamespace, name }, { type: 'merge', body: { spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime } } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+      await client.create(leases, { metadata: { name, namespace: leaseNamespace, uid: '' }, spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime } });
+    }
+  }
+
+  async #report(name: string): Promise<void> {
+    const { client, clock } = this.#options;
+    await client.patch(nodes, { namespace: '', name }, { type: 'strategic', body: { status: { conditions: readyConditions(this.#sinceMs, clock.nowMs()) } } }, { subresource: 'status' });
+  }
+
+  async #sync(key: string): Promise<void> {
+    const { client, clock } = this.#options;
+    const pod = this.#informer.getByKey(key);
+    const index = this.#indexes.get(pod?.spec.nodeName ?? '');
+    if (pod === undefined || index === undefined || this.#silent.has(pod.spec.nodeName ?? '')) return;
+    try {
+      if (pod.metadata.deletionTimestamp !== undefined) {
+        await client.delete(pods, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } });
+        return;
+      }
+      const phase = pod.status?.phase ?? 'Pending';
+      const { runMs, exitCode } = fakeLife(pod);
+      if (phase === 'Pending') {
+        await this.#write(pod, { ...pod, status: runningStatus(pod, { hostIp: `172.31.${index >> 8}.${index & 255}`, podIp: this.#addressOf(pod, index) }, clock.nowMs()) });
+        if (runMs !== undefined) this.#later(runMs, key);
+      } else if (phase === 'Running' && runMs !== undefined) {
+        const leftMs = Date.parse(pod.status?.startTime ?? '') + runMs - clock.nowMs();
+        if (leftMs > 0) this.#later(leftMs, key);
+        else await this.#write(pod, { ...pod, status: endedStatus(pod, exitCode, clock.nowMs()) });
+      }
+    } catch (error) {
+      // Gone, or another one by now: the change itself comes.
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+    }
+  }
+
+  async #write(pod: Pod, changed: Pod): Promise<void> {
+    await this.#options.client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: changed.status ?? {} } }, { subresource: 'status' });
+  }
+
+  #later(delayMs: number, key: string): void {
+    const timer = this.#options.clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer);
+      this.#queue.add(key);
+    });
+    this.#timers.add(timer);
+  }
+
+  /** Addresses of a node's pods in the order they came; they need not be unique for long. */
+  #addressOf(pod: Pod, index: number): string {
+    let host = this.#addresses.get(pod.metadata.uid);
+    if (host === undefined) this.#addresses.set(pod.metadata.uid, (host = (this.#addresses.size % 250) + 2));
+    return `10.${64 + (index >> 8)}.${index & 255}.${host}`;
+  }
+}
