@@ -14,6 +14,14 @@ test('no two kinds share a path, a kind or a place in the store, but for both gr
   assert.deepEqual(twice(allResources.filter(({ review }) => review === undefined).map(({ storagePath }) => storagePath)), ['events']);
 });
 
+test('a PUT creates what upstream lets it create, and asks for a version where upstream does', () => {
+  const kindsWith = (rule: 'allowCreateOnUpdate' | 'requiresResourceVersion'): string[] => [...new Set(allResources.filter(({ rules }) => rules[rule] === true).map(({ type }) => type.kind))].sort();
+  assert.deepEqual(kindsWith('allowCreateOnUpdate'), ['ClusterRole', 'ClusterRoleBinding', 'Endpoints', 'Event', 'Lease', 'LimitRange', 'Role', 'RoleBinding', 'RuntimeClass', 'Service']);
+  assert.deepEqual(kindsWith('requiresResourceVersion'), [
+    'CSIDriver', 'CSINode', 'Lease', 'MutatingWebhookConfiguration', 'PodDisruptionBudget', 'RuntimeClass', 'ValidatingWebhookConfiguration', 'VolumeAttachment',
+  ]);
+});
+
 for (const { type, schema, selectableFields, columns, rules, review } of allResources) {
   test(`an empty ${type.kind} of ${apiVersionOf(type)} can be defaulted, checked, selected and shown`, () => {
     // Decoded by its own schema.

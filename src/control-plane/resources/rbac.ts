@@ -25,7 +25,7 @@ const roleDefinition: ResourceDefinition<Role> = {
   singular: 'role',
   schema: RoleSchema,
   storagePath: 'roles',
-  rules: { applyDefaults: (role) => role, validate: validateRole, validateName: checkPathSegment, validateUpdate: validateRole },
+  rules: { applyDefaults: (role) => role, validate: validateRole, validateName: checkPathSegment, validateUpdate: validateRole, allowCreateOnUpdate: true },
 };
 
 const clusterRoleDefinition: ResourceDefinition<ClusterRole> = {
@@ -33,7 +33,7 @@ const clusterRoleDefinition: ResourceDefinition<ClusterRole> = {
   singular: 'clusterrole',
   schema: ClusterRoleSchema,
   storagePath: 'clusterroles',
-  rules: { applyDefaults: (role) => role, validate: validateClusterRole, validateName: checkPathSegment, validateUpdate: validateClusterRole },
+  rules: { applyDefaults: (role) => role, validate: validateClusterRole, validateName: checkPathSegment, validateUpdate: validateClusterRole, allowCreateOnUpdate: true },
 };
 
 type AnyBinding = RoleBinding | ClusterRoleBinding;
@@ -54,7 +54,7 @@ const roleBindingDefinition: ResourceDefinition<RoleBinding> = {
   singular: 'rolebinding',
   schema: RoleBindingSchema,
   storagePath: 'rolebindings',
-  rules: { applyDefaults: defaultBinding, validate: validateRoleBinding, validateName: checkPathSegment, validateUpdate: validateRoleBindingUpdate },
+  rules: { applyDefaults: defaultBinding, validate: validateRoleBinding, validateName: checkPathSegment, validateUpdate: validateRoleBindingUpdate, allowCreateOnUpdate: true },
   columns: bindingColumns,
 };
 
@@ -63,7 +63,7 @@ const clusterRoleBindingDefinition: ResourceDefinition<ClusterRoleBinding> = {
   singular: 'clusterrolebinding',
   schema: ClusterRoleBindingSchema,
   storagePath: 'clusterrolebindings',
-  rules: { applyDefaults: defaultBinding, validate: validateClusterRoleBinding, validateName: checkPathSegment, validateUpdate: validateClusterRoleBindingUpdate },
+  rules: { applyDefaults: defaultBinding, validate: validateClusterRoleBinding, validateName: checkPathSegment, validateUpdate: validateClusterRoleBindingUpdate, allowCreateOnUpdate: true },
   columns: bindingColumns,
 };
 

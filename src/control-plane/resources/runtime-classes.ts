@@ -19,6 +19,8 @@ const definition: ResourceDefinition<RuntimeClass> = {
     applyDefaults: defaultRuntimeClass,
     validate: validateRuntimeClass,
     validateName: checkDnsSubdomain,
+    allowCreateOnUpdate: true,
+    requiresResourceVersion: true,
     validateUpdate: (runtimeClass, old) => {
       const errors = new FieldErrors();
       validateImmutable(errors, 'handler', runtimeClass.handler, old.handler);

@@ -52,6 +52,7 @@ const definition: ResourceDefinition<Service> = {
     validateName: checkDnsLabel,
     prepareForUpdate: prepareServiceUpdate,
     validateUpdate: validateServiceUpdate,
+    allowCreateOnUpdate: true,
     prepareForStatusUpdate: (service) => {
       const ingress = service.status?.loadBalancer?.ingress?.map((each) => (each.ip && each.ipMode === undefined ? { ...each, ipMode: 'VIP' } : each));
       return ingress === undefined ? service : { ...service, status: { ...service.status, loadBalancer: { ...service.status?.loadBalancer, ingress } } };

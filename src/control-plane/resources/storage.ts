@@ -63,6 +63,7 @@ const driverDefinition: ResourceDefinition<CSIDriver> = {
     validate: validateCsiDriver,
     validateName: checkDnsSubdomain,
     validateUpdate: validateCsiDriverUpdate,
+    requiresResourceVersion: true,
     returnsDeleted: true,
   },
   columns: [
@@ -81,7 +82,7 @@ const nodeDefinition: ResourceDefinition<CSINode> = {
   singular: 'csinode',
   schema: CSINodeSchema,
   storagePath: 'csinodes',
-  rules: { applyDefaults: (node) => node, validate: validateCsiNode, validateName: checkDnsSubdomain, validateUpdate: validateCsiNodeUpdate, returnsDeleted: true },
+  rules: { applyDefaults: (node) => node, validate: validateCsiNode, validateName: checkDnsSubdomain, validateUpdate: validateCsiNodeUpdate, requiresResourceVersion: true, returnsDeleted: true },
   columns: [{ name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', cell: ({ spec }) => spec.drivers.length }],
 };
 
@@ -98,6 +99,7 @@ const attachmentDefinition: ResourceDefinition<VolumeAttachment> = {
     validate: validateVolumeAttachment,
     validateName: checkDnsSubdomain,
     validateUpdate: validateVolumeAttachmentUpdate,
+    requiresResourceVersion: true,
     prepareForStatusUpdate: (attachment, old) => (semanticEqual(attachment.spec, old.spec) ? attachment : { ...attachment, spec: old.spec }),
     validateStatusUpdate: validateVolumeAttachmentUpdate,
     returnsDeleted: true,
