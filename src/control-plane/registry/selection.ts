@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { decodeAny } from '../../api/schema/decode.ts';
 import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../api/selectors.ts';
+import { goQuote } from '../../api/go-quote.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
@@ -24,13 +25,20 @@ export function parseSelection(definition: ResourceDefinition, labelSelector: st
   if (typeof fields === 'string') throw badRequest(fields);
   // Which fields there are is asked of an empty value: the set does not depend on the object.
   const known = selectableNames(definition);
-  for (const { field } of fields) if (!known.has(field)) throw badRequest(`field label not supported: ${field}`);
+  for (const { field } of fields) if (!known.has(field)) throw badRequest(unknownField(definition, field));
   const named = fields.find(({ field, equal }) => field === 'metadata.name' && equal);
   return {
     everything: labels.length === 0 && fields.length === 0,
     name: named?.value,
     matches: (object) => labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) && (fields.length === 0 || matchesFields(fields, fieldsOf(definition, object))),
   };
+}
+
+/** Kinds that say nothing about their fields are answered for by the machinery, in other words (runtime: DefaultMetaV1FieldSelectorConversion). */
+function unknownField(definition: ResourceDefinition, field: string): string {
+  return definition.selectableFields === undefined
+    ? `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+    : `field label not supported: ${field}`;
 }
 
 function fieldsOf(definition: ResourceDefinition, object: ApiObject): Readonly<Record<string, string>> {
@@ -42,10 +50,11 @@ const names = new WeakMap<ResourceDefinition, ReadonlySet<string>>();
 function selectableNames(definition: ResourceDefinition): ReadonlySet<string> {
   let known = names.get(definition);
   if (known === undefined) {
+    const { namespaced } = definition.type;
     // An object in which all is there that decoding puts there.
     const probe = decodeAny(definition.schema, {}).value as ApiObject;
     const own = definition.selectableFields?.(probe) ?? {};
-    known = new Set(['metadata.name', ...(definition.type.namespaced ? ['metadata.namespace'] : []), ...Object.keys(own)]);
+    known = new Set(['metadata.name', ...(namespaced || definition.selectableFields === undefined ? ['metadata.namespace'] : []), ...Object.keys(own)]);
     names.set(definition, known);
   }
   return known;
