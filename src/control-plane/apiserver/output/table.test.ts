@@ -1,25 +1,28 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
-import type { TableColumn } from '../../model/resource-definition.ts';
+import { describe, it } from 'node:test';
 import { definition } from '../testing/fixtures.ts';
-import { tableColumns } from './table.ts';
+import { formatAge, formatDuration, tableColumns } from './table.ts';
 
-const column = (name: string, rest: Partial<TableColumn<never>> = {}): TableColumn<never> => ({ name, type: 'string', description: `${name}.`, cell: () => '', ...rest });
-const namesOf = (...columns: readonly TableColumn<never>[]): string[] => tableColumns(definition('Widget', 'widgets', { columns: columns as never })).map(({ name }) => name);
+const seconds = 1000;
+const minutes = 60 * seconds;
+const hours = 60 * minutes;
+const days = 24 * hours;
 
-test('a table begins with the name and ends with the age, before what only wide ones show', () => {
-  assert.deepEqual(namesOf(column('Size'), column('Colour', { priority: 1 })), ['Name', 'Size', 'Age', 'Colour']);
-  assert.deepEqual(namesOf(), ['Name', 'Age']);
-  assert.deepEqual(tableColumns(definition('Widget', 'widgets')).map(({ name }) => name), ['Name', 'Created At']);
-});
+describe('tables', () => {
+  it('write ages as kubectl’s users know them', () => {
+    const cases: readonly (readonly [number, string])[] = [
+      [-5 * seconds, '<invalid>'], [-1 * seconds, '0s'], [0, '0s'], [119 * seconds, '119s'], [120 * seconds, '2m'], [125 * seconds, '2m5s'], [10 * minutes + 5 * seconds, '10m'], [179 * minutes, '179m'], [3 * hours, '3h'],
+      [3 * hours + 10 * minutes, '3h10m'], [9 * hours + 10 * minutes, '9h'], [47 * hours, '47h'], [49 * hours, '2d1h'], [48 * hours, '2d'], [8 * days + hours, '8d'], [729 * days, '729d'], [730 * days, '2y'], [740 * days, '2y10d'], [3000 * days, '8y'],
+    ];
+    for (const [ms, text] of cases) assert.equal(formatDuration(ms), text);
+    assert.deepEqual([formatAge(undefined, 0), formatAge('yesterday', 0), formatAge('2026-01-01T00:00:00Z', Date.UTC(2026, 0, 1, 0, 5))], ['<unknown>', '<unknown>', '5m']);
+  });
 
-test('a kind may say where its age stands, and say its name in other words', () => {
-  assert.deepEqual(namesOf(column('Age'), column('Size')), ['Name', 'Age', 'Size']);
-  assert.deepEqual(namesOf(column('Name', { format: 'name' }), column('Size')), ['Name', 'Size', 'Age']);
-  // Upstream's attachments show a driver's name in the form of names, beside their own.
-  assert.deepEqual(namesOf(column('Attacher', { format: 'name' })), ['Name', 'Attacher', 'Age']);
-});
-
-test('a kind that does not begin with its name brings all its columns', () => {
-  assert.deepEqual(namesOf(column('Last Seen'), column('Name', { format: 'name', priority: 1 })), ['Last Seen', 'Name']);
+  it('have the name first and the age before what only wide tables show, unless a kind brings all of its columns', () => {
+    const column = (name: string, rest: object = {}) => ({ name, type: 'string', description: '', cell: () => '', ...rest }) as const;
+    const names = (...columns: readonly ReturnType<typeof column>[]): readonly string[] => tableColumns(definition('A', 'as', { columns })).map(({ name }) => name);
+    assert.deepEqual(names(column('Ready'), column('Node', { priority: 1 })), ['Name', 'Ready', 'Age', 'Node']);
+    assert.deepEqual(names(column('Last Seen'), column('Name', { format: 'name' })), ['Last Seen', 'Name']);
+    assert.deepEqual(tableColumns(definition('B', 'bs')).map(({ name }) => name), ['Name', 'Created At']);
+  });
 });

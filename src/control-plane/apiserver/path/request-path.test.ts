@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { AuthorizationAttributes } from '../../model/user-info.ts';
 import { bodyJson, bodyText, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
 
@@ -65,8 +66,8 @@ describe('the way of a request', () => {
     const asked: string[] = [];
     const authorizer = {
       name: 'a',
-      authorize: ({ user, verb, resource, subresource, namespace, name }: Record<string, unknown> & { user: { name: string; groups: readonly string[] } }) => {
-        asked.push(`${user.name}[${user.groups.join(' ')}] ${String(verb)} ${String(resource)} ${String(subresource)} ${String(namespace)} ${String(name)}`);
+      authorize: ({ user, verb, resource, subresource, namespace, name }: AuthorizationAttributes) => {
+        asked.push(`${user.name}[${user.groups.join(' ')}] ${verb} ${resource} ${subresource} ${namespace} ${name}`);
         return { decision: name === 'secret' ? 'noOpinion' : 'allow', reason: '' } as const;
       },
     };
