@@ -180,6 +180,21 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
+  it('ends while a bind is under way that fails, and leaves nothing behind', async () => {
+    const world = await started({}, 'node-1');
+    let end: ((error: Error) => void) | undefined;
+    world.api.onPost('pods', 'binding', () => new Promise((_, reject) => (end = reject)));
+    world.addPod(buildPod('x'));
+    await world.run(100);
+    const { armedTimers } = world.clock;
+    const stopped = world.scheduler.stop();
+    end?.(new ApiStatusError('Forbidden', 'no'));
+    await stopped;
+    // The deadline of the bind is gone, and no back-off has come.
+    assert.equal(world.clock.armedTimers, armedTimers - 1);
+    await world.stop();
+  });
+
   it('goes on where another left off, in the middle of everything', async () => {
     const world = await started({ lagMs: 300 }, 'node-1', 'node-2', 'node-3');
     for (let index = 0; index < 30; index++) world.addPod(buildPod(`p${index}`, { requests: { cpu: '400m' } }));

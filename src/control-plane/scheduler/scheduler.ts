@@ -98,8 +98,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       pump.close();
       stopping.abort();
       unfollow();
-      queue.stop();
+      // A bind that fails now still puts its pod back.
       await cycle.whenIdle();
+      queue.stop();
     },
     explain: (key) => explain(context, key),
     counts: () => queue.counts,

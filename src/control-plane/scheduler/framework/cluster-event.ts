@@ -57,6 +57,11 @@ export interface Hint<R extends keyof EventObjects> {
 }
 export type Hints = { readonly [R in keyof EventObjects]?: readonly Hint<R>[] };
 
+/** Whether the plugin wants to be asked about the event at all, whichever pod it is about. */
+export function hasHintFor(hints: Hints, { resource, actions }: ClusterEvent): boolean {
+  return (hints[resource] ?? []).some((hint) => actions.some((action) => hint.actions.includes(action)));
+}
+
 /** Whether one of the plugin's hints says that the event may help the pod. */
 export function mayHelp<R extends keyof EventObjects>(hints: Hints, pod: Pod, event: EventOf<R>): boolean {
   const list = hints[event.resource] as readonly Hint<R>[] | undefined;

@@ -113,6 +113,56 @@ describe('the queue', () => {
   });
 });
 
+describe('the queue, whatever comes', () => {
+  it('has each pod in one place, and offers events to all that may be helped', () => {
+    const rejectorsArb = fc.constantFrom(['NodeResourcesFit'], ['TaintToleration'], ['NodeResourcesFit', 'NodePorts'], ['NodeName']);
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('add' as const), index: fc.nat(4), gated: fc.boolean() }),
+      fc.record({ kind: fc.constant('delete' as const), index: fc.nat(4) }),
+      fc.record({ kind: fc.constant('reject' as const), rejectors: rejectorsArb }),
+      fc.record({ kind: fc.constant('fail' as const) }),
+      fc.record({ kind: fc.constant('ungate' as const), index: fc.nat(4) }),
+      fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(5000) }),
+      fc.record({ kind: fc.constant('nodeAdded' as const) }),
+    );
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const { clock, queue } = createQueue();
+        const pods = new Map<number, Pod>();
+        for (const each of steps) {
+          if (each.kind === 'add' && !pods.has(each.index)) {
+            const pod = buildPod(`p${each.index}`, { hostPorts: [80], requests: { cpu: '1' }, spec: { schedulingGates: each.gated ? [{ name: 'g' }] : [] } });
+            pods.set(each.index, pod);
+            queue.add(pod);
+          } else if (each.kind === 'delete') {
+            pods.delete(each.index);
+            queue.delete(`uid-p${each.index}`);
+          } else if (each.kind === 'reject' || each.kind === 'fail') {
+            const queued = queue.pop();
+            if (queued !== undefined && each.kind === 'reject') queue.putBackRejected(queued, new Set(each.rejectors));
+            else if (queued !== undefined) queue.putBackFailed(queued);
+          } else if (each.kind === 'ungate') {
+            const before = pods.get(each.index);
+            if (before === undefined) continue;
+            const after = { ...before, spec: { ...before.spec, schedulingGates: [] } };
+            pods.set(each.index, after);
+            queue.update(before, after);
+          } else if (each.kind === 'pass') await clock.advance(each.ms);
+          else if (each.kind === 'nodeAdded') {
+            queue.wake({ resource: 'Node', actions: ['Add'], after: buildNode('n') });
+            assert.equal(queue.counts.unschedulable, 0);
+          }
+          const { active, backoff, unschedulable, gated } = queue.counts;
+          assert.equal(active + backoff + unschedulable + gated, pods.size);
+          assert.equal(gated, [...pods.values()].filter(({ spec }) => (spec.schedulingGates ?? []).length > 0).length);
+        }
+        queue.stop();
+        assert.equal(clock.armedTimers, 0);
+      }),
+    );
+  });
+});
+
 describe('the heap', () => {
   it('gives its elements in order whatever was put, replaced and taken out of it', () => {
     const step = fc.oneof(fc.record({ key: fc.integer({ min: 0, max: 20 }), value: fc.integer() }), fc.record({ remove: fc.integer({ min: 0, max: 20 }) }));

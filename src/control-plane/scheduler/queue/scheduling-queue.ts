@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { mayHelp, podActions } from '../framework/cluster-event.ts';
+import { hasHintFor, mayHelp, podActions } from '../framework/cluster-event.ts';
 import type { ClusterEvent } from '../framework/cluster-event.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import type { Plugin } from '../framework/plugin.ts';
@@ -43,6 +43,8 @@ export class SchedulingQueue {
   readonly #errorBackoff = new KeyedHeap<QueuedPod>(uidOf, backsOffLess);
   readonly #unschedulable = new Map<string, QueuedPod>();
   readonly #gated = new Map<string, Gated>();
+  /** Of the unschedulable and the gated: plugin → UIDs of those that it keeps. An event is offered only to pods of plugins that care for such events. */
+  readonly #keptBy = new Map<string, Set<string>>();
   #backoffTimer: Timer | undefined;
   #leftoverTimer: Timer | undefined;
 
@@ -81,8 +83,8 @@ export class SchedulingQueue {
     if (waiting === undefined) return this.add(after);
     const queued = { ...waiting, info };
     const gate = this.#gated.get(uid);
-    if (gate === undefined) this.#unschedulable.set(uid, queued);
-    else this.#gated.set(uid, { ...gate, queued });
+    if (gate === undefined) this.#sleep(queued);
+    else this.#shut(queued, gate.by);
     this.#offer(queued, { resource: 'Pod', actions: podActions(before, after), before, after });
   }
 
@@ -101,7 +103,7 @@ export class SchedulingQueue {
     // Rejected by nobody in particular: every event may help, so it only backs off.
     if (rejectors.size === 0) return this.putBackFailed(queued);
     const waiting = this.#withBackoff({ ...queued, queuedAtMs: this.#nowMs(), rejections: queued.rejections + 1, errors: 0, rejectors });
-    this.#unschedulable.set(waiting.info.uid, waiting);
+    this.#sleep(waiting);
     this.#armLeftover();
   }
 
@@ -112,8 +114,14 @@ export class SchedulingQueue {
 
   /** Wakes the pods that the event may help. `only` leaves others out. */
   wake(event: ClusterEvent, only?: (pod: Pod) => boolean): void {
-    for (const queued of [...this.#unschedulable.values()]) if (only === undefined || only(queued.info.pod)) this.#offer(queued, event);
-    for (const { queued } of [...this.#gated.values()]) if (only === undefined || only(queued.info.pod)) this.#offer(queued, event);
+    const candidates = new Set<string>();
+    for (const [name, uids] of this.#keptBy) {
+      if (this.#caresFor(name, event)) for (const uid of uids) candidates.add(uid);
+    }
+    for (const uid of candidates) {
+      const queued = this.#unschedulable.get(uid) ?? this.#gated.get(uid)?.queued;
+      if (queued !== undefined && (only === undefined || only(queued.info.pod))) this.#offer(queued, event);
+    }
   }
 
   /** Tries a pod again that waits, whatever for. */
@@ -156,10 +164,7 @@ export class SchedulingQueue {
     if (!isBackingOff(queued, this.#nowMs())) return this.#activate(queued);
     const gate = this.#gateOf(queued.info.pod);
     this.#remove(queued.info.uid);
-    if (gate !== undefined) {
-      this.#gated.set(queued.info.uid, { queued, by: gate });
-      return;
-    }
+    if (gate !== undefined) return this.#shut(queued, gate);
     (queued.rejectors.size === 0 ? this.#errorBackoff : this.#backoff).put(queued);
     this.#armBackoff();
     if (queued.rejectors.size > 0) this.#options.onReady();
@@ -169,12 +174,32 @@ export class SchedulingQueue {
     const { uid, pod } = queued.info;
     const gate = this.#gateOf(pod);
     this.#remove(uid);
-    if (gate !== undefined) {
-      this.#gated.set(uid, { queued, by: gate });
-      return;
-    }
+    if (gate !== undefined) return this.#shut(queued, gate);
     this.#active.put(queued);
     this.#options.onReady();
+  }
+
+  #sleep(queued: QueuedPod): void {
+    this.#unschedulable.set(queued.info.uid, queued);
+    this.#keep(queued.info.uid, queued.rejectors);
+  }
+
+  #shut(queued: QueuedPod, by: Rejection): void {
+    this.#gated.set(queued.info.uid, { queued, by });
+    this.#keep(queued.info.uid, [...queued.rejectors, by.plugin]);
+  }
+
+  #keep(uid: string, plugins: Iterable<string>): void {
+    for (const name of plugins) {
+      const uids = this.#keptBy.get(name);
+      if (uids === undefined) this.#keptBy.set(name, new Set([uid]));
+      else uids.add(uid);
+    }
+  }
+
+  #caresFor(name: string, event: ClusterEvent): boolean {
+    for (const { plugins } of this.#options.profiles.values()) if (hasHintFor(plugins.get(name)?.hints ?? {}, event)) return true;
+    return false;
   }
 
   #gateOf(pod: Pod): Rejection | undefined {
@@ -189,8 +214,12 @@ export class SchedulingQueue {
     this.#active.delete(uid);
     this.#backoff.delete(uid);
     this.#errorBackoff.delete(uid);
+    const gate = this.#gated.get(uid);
+    const queued = this.#unschedulable.get(uid) ?? gate?.queued;
+    if (queued === undefined) return;
     this.#unschedulable.delete(uid);
     this.#gated.delete(uid);
+    for (const name of gate === undefined ? queued.rejectors : [...queued.rejectors, gate.by.plugin]) this.#keptBy.get(name)?.delete(uid);
   }
 
   #armBackoff(): void {
