@@ -37,7 +37,7 @@ export const workloadDescriptions: Descriptions = {
   DaemonSetStatus: {
     '': 'How a DaemonSet is.',
     currentNumberScheduled: 'Nodes that have a pod and should.', numberMisscheduled: 'Nodes that have a pod and should not.', desiredNumberScheduled: 'Nodes that should have a pod.', numberReady: 'Nodes with a ready pod.',
-    observedGeneration, updatedNumberScheduled: 'Nodes with a pod of the newest template.', numberAvailable: 'Nodes whose pod has been ready long enough.', numberUnavailable: 'Nodes that should have such a pod and do not.', collisionCount,
+    observedGeneration, updatedNumberScheduled: 'Nodes with a pod of the newest template.', numberAvailable: 'Nodes whose pod has been ready long enough.', numberUnavailable: 'Nodes that should have such a pod and do not.', conditions: 'What is known beyond the numbers.', collisionCount,
   },
   ControllerRevision: { '': 'An older state of something, kept for going back.', data: 'The state.', revision: 'Its number.' },
   Job: { '': 'Runs pods until enough of them have succeeded.' },
