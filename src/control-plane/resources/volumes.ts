@@ -46,7 +46,6 @@ const volumeDefinition: ResourceDefinition<PersistentVolume> = {
     warnings: (object) => objectWarnings({ kind: 'PersistentVolume', object }).map(({ field, message }) => `${field}: ${message}`),
     returnsDeleted: true,
   },
-  selectableFields: ({ metadata }) => ({ name: metadata.name }),
   columns: [
     { name: 'Capacity', type: 'string', description: 'How much it holds.', cell: ({ spec }) => spec.capacity?.['storage'] ?? '0' },
     { name: 'Access Modes', type: 'string', description: 'In which ways it may be mounted.', cell: ({ spec }) => formatAccessModes(spec.accessModes) },
@@ -88,7 +87,6 @@ const claimDefinition: ResourceDefinition<PersistentVolumeClaim> = {
     warnings: (object) => objectWarnings({ kind: 'PersistentVolumeClaim', object }).map(({ field, message }) => `${field}: ${message}`),
     returnsDeleted: true,
   },
-  selectableFields: ({ metadata }) => ({ name: metadata.name }),
   columns: [
     { name: 'Status', type: 'string', description: 'Whether it is bound.', cell: ({ metadata, status }) => (metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating') },
     { name: 'Volume', type: 'string', description: 'The volume it is bound to.', cell: ({ spec }) => spec.volumeName ?? '' },
