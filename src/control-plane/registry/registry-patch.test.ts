@@ -57,6 +57,13 @@ test('a patch that changes nothing writes nothing, however it is made', async ()
   }
 });
 
+test('what is applied in other words each time writes nothing, though it looks new until it is decoded', async () => {
+  const first = (await patch('apply', applied({ size: 3, notes: null }))).object;
+  await ground.clock.advance(60_000);
+  const again = (await patch('apply', applied({ size: 3, notes: null }))).object;
+  assert.deepEqual(again, first);
+});
+
 test('what a patch makes of an object must be one; the patch is to blame', async () => {
   await ground.create({ name: 'a', spec: { size: 1 } });
   const error = await failureOf(patch('strategic', { spec: { size: 'x' } }));

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../api/client/resource-type.ts';
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import { ApiStatusError, conflict, invalid, notFound, staleObject } from '../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
-import { trackWrite } from '../patch/managed-fields.ts';
+import { trackWrite, unlessOnlyTimes } from '../patch/managed-fields.ts';
 import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
 import { removeObject } from './delete-object.ts';
@@ -92,7 +92,7 @@ async function changeCurrent(tools: WriteTools, request: ResourceRequest, curren
   if (errors.length > 0) throw invalid(kindOf(definition), name, errors);
   if (subresource === '') for (const warning of definition.rules.warnings?.(object, old) ?? []) context.warn(warning);
   await admitValidating(tools, attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }));
-  if (equalJson(object, old)) return shown(request, current);
+  if (unlessOnlyTimes(old, object) === old) return shown(request, current);
   return store(tools, request, { object, old, current });
 }
 
