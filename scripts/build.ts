@@ -10,7 +10,12 @@ const folder = process.argv[2] ?? join(repository, 'dist');
 rmSync(folder, { recursive: true, force: true });
 const result = await build({
   absWorkingDir: repository,
-  entryPoints: { kubelet: 'src/kubelet/cmd/main.ts', 'linux-file-child': 'src/kubelet/adapters/files/linux-file-child.ts' },
+  entryPoints: {
+    kubelet: 'src/kubelet/cmd/main.ts',
+    'linux-file-child': 'src/kubelet/adapters/files/linux-file-child.ts',
+    'control-plane': 'src/control-plane/cmd/main.ts',
+    'fake-nodes': 'src/control-plane/cmd/fake-nodes-main.ts',
+  },
   outdir: folder,
   bundle: true,
   splitting: true,
