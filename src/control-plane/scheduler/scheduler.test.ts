@@ -159,6 +159,51 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
+  it('gives the room of a pod whose bind was refused to one that waits', async () => {
+    const world = await started({}, 'node-1');
+    let end: ((error: Error) => void) | undefined;
+    world.api.onPost('pods', 'binding', (at) => {
+      if (at.name === 'x') return new Promise((_, reject) => (end = reject));
+      return world.api.change(pods, at, (pod) => bound(pod, 'node-1'));
+    });
+    world.addPod(buildPod('x', { requests: { cpu: '4' } }));
+    await world.run(100);
+    world.addPod(buildPod('y', { requests: { cpu: '4' } }));
+    await world.run(100);
+    end?.(new ApiStatusError('Forbidden', 'no'));
+    await world.run(100);
+    assert.equal(world.nodeOf('y'), 'node-1');
+    await world.stop();
+  });
+
+  it('frees the room of a pod that begins to leave while it is being bound', async () => {
+    const world = await started({}, 'node-1');
+    world.api.onPost('pods', 'binding', (at) => (at.name === 'x' ? new Promise(() => {}) : world.api.change(pods, at, (pod) => bound(pod, 'node-1'))));
+    world.addPod(buildPod('x', { requests: { cpu: '4' } }));
+    await world.run(100);
+    world.addPod(buildPod('y', { requests: { cpu: '4' } }));
+    await world.run(100);
+    world.api.change(pods, key('x'), (pod) => ({ ...pod, metadata: { ...pod.metadata, finalizers: ['example.com/wait'], deletionTimestamp: '2026-01-01T00:00:00Z' } }));
+    await world.run(100);
+    assert.equal(world.nodeOf('y'), 'node-1');
+    await world.stop();
+  });
+
+  it('wakes those that had to respect a promise when it is void, by word or by the end of the pod', async () => {
+    for (const end of ['taken back', 'gone']) {
+      const world = await started({}, 'node-1');
+      world.addPod(buildPod('vip', { requests: { cpu: '3' }, spec: { priority: 10, schedulingGates: [{ name: 'gate' }] }, status: { nominatedNodeName: 'node-1' } }));
+      world.addPod(buildPod('x', { requests: { cpu: '2' } }));
+      await world.run(100);
+      assert.equal(world.nodeOf('x'), undefined);
+      if (end === 'gone') world.api.remove(pods, key('vip'));
+      else world.api.change(pods, key('vip'), (pod) => ({ ...pod, status: { phase: 'Pending' as const } }));
+      await world.run(100);
+      assert.equal(world.nodeOf('x'), 'node-1', end);
+      await world.stop();
+    }
+  });
+
   it('forgets a pod that is deleted while it is being bound', async () => {
     const world = await started({}, 'node-1');
     let end: ((error: Error) => void) | undefined;
@@ -263,6 +308,22 @@ describe('preemption', () => {
     world.api.remove(pods, key('a'));
     await world.run(3000);
     assert.deepEqual([world.nodeOf('vip'), world.nodeOf('sneaky')], ['node-1', undefined]);
+    await world.stop();
+  });
+
+  it('takes a promise from a pod that is less important than the next who needs the room', async () => {
+    const world = await started({}, 'node-1');
+    world.addPod(low('a', '4'));
+    await world.run(10);
+    world.addPod(buildPod('middle', { requests: { cpu: '4' }, spec: { priority: 5 } }));
+    await world.run(100);
+    assert.equal(world.pod('middle')?.status?.nominatedNodeName, 'node-1');
+    world.addPod(buildPod('vip', { requests: { cpu: '4' }, spec: { priority: 10 } }));
+    await world.run(100);
+    assert.deepEqual(['middle', 'vip'].map((name) => world.pod(name)?.status?.nominatedNodeName), [undefined, 'node-1']);
+    world.api.remove(pods, key('a'));
+    await world.run(3000);
+    assert.deepEqual([world.nodeOf('middle'), world.nodeOf('vip')], [undefined, 'node-1']);
     await world.stop();
   });
 

@@ -54,7 +54,7 @@ describe('deciding about a pod', () => {
     const cache = cacheOf({ nodes: [buildNode('a')] });
     cache.nominator.nominate(buildPod('vip', { requests: { cpu: '3' }, spec: { priority: 10 }, status: { nominatedNodeName: 'a' } }));
     const wants = { requests: { cpu: '2' } };
-    assert.match(outcomeOf(decide(cache, buildPod('low', wants))), /^0\/1 nodes are available: 1 Insufficient cpu\./);
+    for (const priority of [0, 10]) assert.match(outcomeOf(decide(cache, buildPod('low', { ...wants, spec: { priority } }))), /^0\/1 nodes are available: 1 Insufficient cpu\./);
     assert.equal(outcomeOf(decide(cache, buildPod('higher', { ...wants, spec: { priority: 11 } }))), 'a');
   });
 
