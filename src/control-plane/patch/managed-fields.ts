@@ -19,7 +19,7 @@ export interface TrackOptions {
   readonly old: ApiObject | undefined;
   /** What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set belongs to nobody. */
   readonly new: ApiObject;
-  /** See `fieldManagerOf` for requests that do not name one. */
+  /** Of requests that name none, the user agent's name; '' is `unknown`. */
   readonly manager: string;
   /** '' for the object itself. A client's `managedFields` count only there. */
   readonly subresource: string;

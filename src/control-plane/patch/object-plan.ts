@@ -3,7 +3,7 @@ import { opaque } from '../../api/schema/schema.ts';
 import { fieldElement } from './path-element.ts';
 
 /** What is asked of a field for every object again, looked up once. */
-export interface FieldPlan {
+interface FieldPlan {
   readonly element: string;
   readonly schema: Schema;
   /**
@@ -12,7 +12,7 @@ export interface FieldPlan {
    */
   readonly alwaysThere: boolean;
 }
-export type ObjectPlan = ReadonlyMap<string, FieldPlan>;
+type ObjectPlan = ReadonlyMap<string, FieldPlan>;
 
 const valueFields = new Set(
   (
