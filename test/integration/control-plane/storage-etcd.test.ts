@@ -81,6 +81,25 @@ describe('the store in etcd', () => {
     }
   });
 
+  it('waits out a moment in which etcd hangs', async () => {
+    const etcd = await startEtcd();
+    const storage = connect(etcd);
+    try {
+      const log = new WatchLog(storage, '/', 1);
+      await log.reached(done(await storage.put('/a', '', { expected: 0 })));
+      etcd.freeze();
+      const [put, read] = [storage.put('/b', '', { expected: 0 }), storage.get('/a')];
+      etcd.thaw();
+      const revision = done(await put);
+      assert.equal((await read)?.key, '/a');
+      await log.reached(revision);
+      assert.deepEqual(log.words, ['put /a=', 'put /b=']);
+    } finally {
+      await storage.close();
+      await etcd.stop();
+    }
+  });
+
   it('ends a watch whose past was forgotten while etcd could not be reached', async () => {
     const etcd = await startEtcd();
     const [storage, other] = [connect(etcd), connect(etcd)];

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
@@ -34,6 +34,8 @@ export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    // Secrets are in it. SQLite gives the log beside it the same mode.
+    closeSync(openSync(file, 'a', 0o600));
     database = new DatabaseSync(file, { timeout: 0 });
     // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared memory.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');

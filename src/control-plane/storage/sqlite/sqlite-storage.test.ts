@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -79,6 +79,21 @@ describe('the store in a SQLite file', () => {
     await store.clock.advance(100);
     done(await alone);
     assert.equal(log.calls.length, 3);
+  });
+
+  it('takes only so much into one commit, and one write however large', async () => {
+    const storage = open();
+    const log = new WatchLog(storage, '/', 1);
+    const large = 'x'.repeat(1_500_000);
+    const small = Array.from({ length: 300 }, (_, i) => storage.put(`/small/${i}`, '', { expected: 0 }));
+    await Promise.all([...small, ...[1, 2, 3].map((i) => storage.put(`/large/${i}`, large, { expected: 0 })), storage.put('/huge', 'x'.repeat(5_000_000), { expected: 0 })]);
+    assert.deepEqual(log.calls.map((events) => events.length), [256, 46, 1, 1]);
+  });
+
+  it('keeps the file from all users but its own', async () => {
+    const storage = open();
+    done(await storage.put('/a', '', { expected: 0 }));
+    assert.deepEqual([store.file, `${store.file}-wal`, path.dirname(store.file)].map((each) => statSync(each).mode & 0o777), [0o600, 0o600, 0o700]);
   });
 
   it('judges each write of a shared commit after those before it', async () => {

@@ -13,8 +13,9 @@ import { SqliteWatches } from './sqlite-watches.ts';
 
 /** How long a write that is in no hurry waits for others to share a commit with. */
 const UNHURRIED_WAIT_MS = 100;
-/** Writes of one commit; more than this wait for the next turn, so that the event loop comes to other things in between. */
+/** Writes of one commit, and about how many characters; more than this wait for the next turn, so that the event loop comes to other things in between. */
 const BATCH_WRITES = 256;
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
 export interface SqliteStorageOptions {
   /** Path of the database; made when missing, with its folder. Beside it stands `<file>-wal`, which belongs to it. */
@@ -45,7 +46,7 @@ export class SqliteStorage implements Storage {
   readonly #watches: SqliteWatches;
   readonly #maintenance: SqliteMaintenance;
   readonly #expiry: ExpiryBuckets;
-  #pending: PendingWrite[] = [];
+  readonly #pending: PendingWrite[] = [];
   /** A commit will begin by itself: in this turn's end, or when its timer fires. */
   #scheduled: { readonly kind: 'turn' } | { readonly kind: 'timer'; readonly timer: Timer } | undefined;
   #lastFailure: KubeletError | undefined;
@@ -154,8 +155,7 @@ export class SqliteStorage implements Storage {
   #commit(): void {
     this.#scheduled = undefined;
     if (this.#closed || this.#pending.length === 0) return;
-    const batch = this.#pending.slice(0, BATCH_WRITES);
-    this.#pending = this.#pending.slice(BATCH_WRITES);
+    const batch = this.#pending.splice(0, batchLength(this.#pending));
     const events: StorageEvent[] = [];
     let results: WriteResult[];
     try {
@@ -198,6 +198,16 @@ export class SqliteStorage implements Storage {
       throw storageError(op, this.#file, error);
     }
   }
+}
+
+/** At least one, however large. */
+function batchLength(pending: readonly PendingWrite[]): number {
+  let characters = 0;
+  for (const [index, { write }] of pending.entries()) {
+    characters += write.value?.length ?? 0;
+    if (index === BATCH_WRITES || (characters > BATCH_CHARACTERS && index > 0)) return index;
+  }
+  return pending.length;
 }
 
 function closedError(): KubeletError {
