@@ -64,7 +64,7 @@ function open({ method, path, headers, target }: Forwarding, backend: Duplex, up
   // One request for each connection: nothing of one client is left for the next.
   else sent.connection = 'close';
   // Node's types want a socket; any duplex stream will do.
-  return httpRequest({ method, path, headers: sent as Record<string, string>, createConnection: () => backend as never, agent: false, setHost: false });
+  return httpRequest({ method, path, headers: sent as Record<string, string>, createConnection: () => backend as never, setHost: false });
 }
 
 const withoutToken = (value: string): string => value.split(',').map((each) => each.trim()).filter((each) => !each.startsWith('base64url.bearer.')).join(', ');
