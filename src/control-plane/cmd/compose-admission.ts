@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { createNodeRestriction } from '../admission/node-restriction.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
@@ -26,6 +27,7 @@ export function composeAdmission(options: ControlPlaneOptions, { reader, grants,
   const ordered: readonly AdmissionPlugin[] = [
     createNamespaceLifecycle(reader),
     createServiceAccountAdmission({ reader, clock, random }),
+    createNodeRestriction({ reader, authorizer, readCommonName }),
     taintNodesByCondition,
     createPriority(reader),
     createDefaultTolerationSeconds({ seconds: options.tolerationSeconds }),
@@ -33,4 +35,10 @@ export function composeAdmission(options: ControlPlaneOptions, { reader, grants,
     createRbacEscalationCheck(grants, authorizer),
   ];
   return ordered.filter(({ name }) => !options.disabledAdmission.includes(name));
+}
+
+/** What reads requests costs memory, and they are rare. */
+async function readCommonName(request: string): Promise<string> {
+  const { readCertificateRequest } = await import('../pki/request-reader.ts');
+  return readCertificateRequest(request).commonName;
 }

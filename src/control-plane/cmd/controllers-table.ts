@@ -2,6 +2,8 @@ import { allResources } from '../resources/all.ts';
 import type { ResourceType } from '../../api/client/resource-type.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
+import { createEndpointSliceController } from '../controllers/endpoint-slice/endpoint-slice-controller.ts';
+import { createEndpointsController } from '../controllers/endpoints/endpoints-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { createJobController } from '../controllers/job/job-controller.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
@@ -36,6 +38,8 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'deployment-controller', create: createDeploymentController },
   { name: 'daemon-set-controller', create: createDaemonSetController },
   { name: 'job-controller', create: createJobController },
+  { name: 'endpointslice-controller', create: createEndpointSliceController },
+  { name: 'endpoint-controller', create: createEndpointsController },
   { name: 'node-controller', create: (options) => createNodeLifecycleController({ ...options, ...nodeLifecycleDefaults }) },
   { name: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
 ];

@@ -1,0 +1,88 @@
+import type { Informer } from '../../api/client/informer.ts';
+import { formatKey, keyOf } from '../../api/client/resource-type.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import type { Service, ServicePort } from '../../api/core/service.ts';
+import { matchesLabelSelector } from '../../api/selectors.ts';
+import { isPodReady } from './pod-facts.ts';
+
+/** What Endpoints and EndpointSlices of a service both are made of: one pod behind it. */
+export interface ServiceEndpoint {
+  readonly pod: Pod;
+  readonly ready: boolean;
+  /** Ready, whether or not it is being deleted. */
+  readonly serving: boolean;
+  readonly terminating: boolean;
+  /** Only in headless services, for pods that ask for a name of their own in the service's domain. */
+  readonly hostname: string | undefined;
+}
+
+export const isHeadless = ({ spec }: Service): boolean => spec.clusterIP === 'None';
+
+/** Whether a controller looks after the service's endpoints: those without a selector are somebody else's. */
+export function hasManagedEndpoints({ spec }: Service): boolean {
+  return spec.type !== 'ExternalName' && spec.selector !== undefined && Object.keys(spec.selector).length > 0;
+}
+
+/** The pods behind a service that have an address and have not ended (upstream: ShouldPodBeInEndpoints), in the order of their names. */
+export function endpointsOf(service: Service, pods: readonly Pod[]): readonly ServiceEndpoint[] {
+  const everyone = service.spec.publishNotReadyAddresses === true;
+  const selected = pods.filter((pod) => matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {}));
+  return selected
+    .filter(({ status }) => (status?.podIPs ?? []).length > 0 && status?.phase !== 'Failed' && status?.phase !== 'Succeeded')
+    .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
+    .map((pod) => {
+      const serving = isPodReady(pod);
+      const terminating = pod.metadata.deletionTimestamp !== undefined;
+      const { hostname = '', subdomain = '' } = pod.spec;
+      const named = hostname !== '' && subdomain === service.metadata.name;
+      return { pod, ready: everyone || (serving && !terminating), serving: everyone || serving, terminating, hostname: named ? hostname : undefined };
+    });
+}
+
+/** The number of the port in the pod; undefined when the pod has none of that name (upstream: FindPort). */
+export function portIn(pod: Pod, { targetPort, port, protocol = 'TCP' }: ServicePort): number | undefined {
+  if (typeof targetPort === 'number' && targetPort !== 0) return targetPort;
+  if (targetPort === undefined || targetPort === 0 || targetPort === '') return port;
+  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  for (const { ports = [] } of [...pod.spec.containers, ...sidecars]) {
+    const found = ports.find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol);
+    if (found !== undefined) return found.containerPort;
+  }
+  return undefined;
+}
+
+/** Whether a change of a pod can change any service's endpoints. */
+export function changesEndpoints(before: Pod, after: Pod): boolean {
+  return (
+    before.metadata.labels !== after.metadata.labels ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    before.status?.phase !== after.status?.phase ||
+    isPodReady(before) !== isPodReady(after) ||
+    JSON.stringify(before.status?.podIPs) !== JSON.stringify(after.status?.podIPs) ||
+    before.spec.nodeName !== after.spec.nodeName
+  );
+}
+
+/** Wakes services by what happens to them and to the pods they select. Returns what ends it. */
+export function wakeServices(options: { readonly services: Informer<Service>; readonly pods: Informer<Pod>; readonly add: (key: string) => void }): () => void {
+  const { services, pods, add } = options;
+  const wake = (service: Service): void => add(formatKey(keyOf(service)));
+  const wakeFor = (pod: Pod): void => {
+    for (const service of services.list(pod.metadata.namespace)) {
+      if (hasManagedEndpoints(service) && matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {})) wake(service);
+    }
+  };
+  const ends = [
+    services.addHandlers({ onAdd: wake, onUpdate: (_, after) => wake(after), onDelete: wake }),
+    pods.addHandlers({
+      onAdd: wakeFor,
+      onUpdate: (before, after) => {
+        if (!changesEndpoints(before, after)) return;
+        if (before.metadata.labels !== after.metadata.labels) wakeFor(before);
+        wakeFor(after);
+      },
+      onDelete: wakeFor,
+    }),
+  ];
+  return () => ends.forEach((end) => end());
+}

@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Informer } from '../../../api/client/informer.ts';
+import type { ObjectIndex } from '../../../api/client/object-store.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { endpointSlices, nodes, pods, services } from '../../../api/client/resource-types.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
+import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { endpointsOf, hasManagedEndpoints, isHeadless, wakeServices } from '../../controller-runtime/service-endpoints.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { groupEndpoints } from './group-endpoints.ts';
+import { planSlices } from './plan-slices.ts';
+import type { SliceContent } from './plan-slices.ts';
+
+const WORKERS = 5;
+/** Its coming wakes the service; this is only for a slice that was deleted before it came. */
+const awaitedMs = 1000;
+const managedBy = 'endpointslice.kubernetes.io/managed-by';
+const controllerName = 'endpointslice-controller.k8s.io';
+const serviceName = 'kubernetes.io/service-name';
+const headless = 'service.kubernetes.io/headless';
+
+/** Tells which pods are behind each service, in slices of a hundred (upstream: endpointslice controller). */
+export function createEndpointSliceController(options: ControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const parts = { services: informers.for(services), pods: informers.for(pods), slices: informers.for(endpointSlices), nodes: informers.for(nodes) };
+  const syncer = new SliceSyncer(options, parts);
+  const queue = new WorkQueue({ name: 'endpoint-slice', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const wake = (slice: EndpointSlice): void => {
+    syncer.seen(slice);
+    const name = slice.metadata.labels?.[serviceName];
+    if (slice.metadata.labels?.[managedBy] === controllerName && name !== undefined) queue.add(`${slice.metadata.namespace}/${name}`);
+  };
+  const ends = [wakeServices({ ...parts, add: (key) => queue.add(key) }), parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake })];
+  return runController({ name: 'endpoint slice controller', log, queues: [queue], informers: Object.values(parts), ends });
+}
+
+interface Parts {
+  readonly services: Informer<Service>;
+  readonly pods: Informer<Pod>;
+  readonly slices: Informer<EndpointSlice>;
+  readonly nodes: Informer<Node>;
+}
+
+class SliceSyncer {
+  readonly #options: ControllerOptions;
+  readonly #parts: Parts;
+  readonly #byService: ObjectIndex<EndpointSlice>;
+  /** Slices that were made and have not come back by the watch yet: planning without them would make them twice. */
+  readonly #awaited = new Map<string, { readonly key: string; readonly sinceMs: number }>();
+
+  constructor(options: ControllerOptions, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#byService = parts.slices.index('service', ({ metadata }) => (metadata.labels?.[managedBy] === controllerName ? [`${metadata.namespace}/${metadata.labels[serviceName] ?? ''}`] : []));
+  }
+
+  seen({ metadata }: EndpointSlice): void {
+    this.#awaited.delete(metadata.uid);
+  }
+
+  #isAwaiting(key: string): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const [uid, awaited] of this.#awaited) if (nowMs - awaited.sinceMs > awaitedMs) this.#awaited.delete(uid);
+    return [...this.#awaited.values()].some((awaited) => awaited.key === key);
+  }
+
+  async sync(key: string): Promise<number | undefined> {
+    if (this.#isAwaiting(key)) return awaitedMs;
+    const service = this.#parts.services.getByKey(key);
+    // Slices of a service that is gone go with it, by their owner.
+    if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service)) return undefined;
+    const endpoints = endpointsOf(service, this.#parts.pods.list(service.metadata.namespace));
+    const existing = this.#byService.get(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const plan = planSlices(existing, groupEndpoints(service, endpoints, (name) => this.#parts.nodes.get({ namespace: '', name })));
+    const labels = labelsOf(service);
+    const stale = existing.filter((slice) => !isDeepStrictEqual(slice.metadata.labels, labels) && !plan.delete.includes(slice) && !plan.update.some((each) => each.slice === slice));
+    const { client } = this.#options;
+    try {
+      for (const content of plan.create) {
+        const made = await client.create(endpointSlices, newSlice(service, labels, content));
+        if (this.#parts.slices.get(keyOf(made)) === undefined) this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
+      }
+      for (const { slice, endpoints: told } of [...plan.update, ...stale.map((slice) => ({ slice, endpoints: slice.endpoints }))]) {
+        await client.update(endpointSlices, { ...slice, metadata: { ...slice.metadata, labels }, endpoints: [...told] });
+      }
+      for (const slice of plan.delete) await client.delete(endpointSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });
+    } catch (error) {
+      if (!isNamespaceTerminating(error) && !isApiError(error, 'NotFound')) throw error;
+    }
+    return undefined;
+  }
+}
+
+function labelsOf(service: Service): Record<string, string> {
+  return { ...service.metadata.labels, [serviceName]: service.metadata.name, [managedBy]: controllerName, ...(isHeadless(service) && { [headless]: '' }) };
+}
+
+function newSlice(service: Service, labels: Record<string, string>, { addressType, ports, endpoints }: SliceContent): EndpointSlice {
+  const { name, namespace } = service.metadata;
+  return {
+    metadata: { name: '', generateName: `${name}-`, namespace, uid: '', labels, ownerReferences: [newControllerRef(services, service)] },
+    addressType,
+    endpoints: [...endpoints],
+    ports: [...ports],
+  };
+}

@@ -1,0 +1,52 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { Endpoint, EndpointPort } from '../../../api/discovery/endpoint-slice.ts';
+import { isHeadless, portIn } from '../../controller-runtime/service-endpoints.ts';
+import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
+import type { AddressType, Group } from './plan-slices.ts';
+
+/** The endpoints of a service by family and ports. A family without any endpoint has one empty group, which tells that there are none. */
+export function groupEndpoints(service: Service, endpoints: readonly ServiceEndpoint[], nodeOf: (name: string) => Node | undefined): readonly Group[] {
+  const families = service.spec.ipFamilies ?? ['IPv4'];
+  return families.flatMap((family): Group[] => {
+    const addressType: AddressType = family === 'IPv6' ? 'IPv6' : 'IPv4';
+    const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
+    for (const each of endpoints) {
+      const endpoint = endpointOf(each, addressType, nodeOf);
+      const ports = portsOf(service, each);
+      if (endpoint === undefined || ports === undefined) continue;
+      const key = JSON.stringify(ports);
+      let group = groups.get(key);
+      if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
+      group.endpoints.push(endpoint);
+    }
+    return groups.size === 0 ? [{ addressType, ports: [], endpoints: [] }] : [...groups.values()].map((group) => ({ addressType, ...group }));
+  });
+}
+
+function endpointOf({ pod, ready, serving, terminating, hostname }: ServiceEndpoint, addressType: AddressType, nodeOf: (name: string) => Node | undefined): Endpoint | undefined {
+  const addresses = (pod.status?.podIPs ?? []).map(({ ip }) => ip).filter((ip) => ip.includes(':') === (addressType === 'IPv6'));
+  if (addresses.length === 0) return undefined;
+  const { namespace, name, uid } = pod.metadata;
+  const { nodeName } = pod.spec;
+  const zone = nodeName === undefined ? undefined : nodeOf(nodeName)?.metadata.labels?.['topology.kubernetes.io/zone'];
+  return {
+    addresses,
+    conditions: { ready, serving, terminating },
+    ...(hostname !== undefined && { hostname }),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+    ...(nodeName !== undefined && { nodeName }),
+    ...(zone !== undefined && { zone }),
+  };
+}
+
+function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | undefined {
+  const wanted = service.spec.ports ?? [];
+  if (wanted.length === 0 && isHeadless(service)) return [];
+  const found = wanted.flatMap((each): EndpointPort[] => {
+    const port = portIn(pod, each);
+    const { name = '', protocol = 'TCP', appProtocol } = each;
+    return port === undefined ? [] : [{ name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }];
+  });
+  return found.length === 0 ? undefined : found;
+}

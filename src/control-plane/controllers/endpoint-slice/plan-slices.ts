@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
+
+/** As many endpoints as upstream puts into a slice at most (--max-endpoints-per-slice). */
+export const maxEndpoints = 100;
+
+export type AddressType = 'IPv4' | 'IPv6';
+
+/** Endpoints that share ports and family, as they should be told. */
+export interface Group {
+  readonly addressType: AddressType;
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** A slice's content; its metadata is the same for all of a service. */
+export interface SliceContent {
+  readonly addressType: AddressType;
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+export interface SlicePlan {
+  readonly create: readonly SliceContent[];
+  readonly update: readonly { readonly slice: EndpointSlice; readonly endpoints: readonly Endpoint[] }[];
+  readonly delete: readonly EndpointSlice[];
+}
+
+const identity = (endpoint: Endpoint): string => endpoint.targetRef?.uid ?? endpoint.addresses.join(',');
+
+/**
+ * The least change of slices by which the groups are told (upstream: endpointslice reconciler): endpoints stay in the slice they are in, new ones fill
+ * slices that change anyway, then those with room, then new ones; slices that become empty go, but a service keeps one, empty if need be.
+ */
+export function planSlices(existing: readonly EndpointSlice[], groups: readonly Group[]): SlicePlan {
+  const create: SliceContent[] = [];
+  const update: { slice: EndpointSlice; endpoints: readonly Endpoint[] }[] = [];
+  const remove = new Set(existing);
+  for (const group of groups) {
+    const own = existing.filter((slice) => slice.addressType === group.addressType && isDeepStrictEqual(slice.ports, group.ports));
+    for (const slice of own) remove.delete(slice);
+    const planned = planGroup(own, group);
+    create.push(...planned.create);
+    update.push(...planned.update);
+    for (const slice of planned.delete) remove.add(slice);
+  }
+  return { create, update, delete: [...remove] };
+}
+
+function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoints }: Group): SlicePlan {
+  const missing = new Map(endpoints.map((endpoint) => [identity(endpoint), endpoint]));
+  const drafts = own.map((slice) => {
+    const kept: Endpoint[] = [];
+    let changed = false;
+    for (const endpoint of slice.endpoints) {
+      const wanted = missing.get(identity(endpoint));
+      missing.delete(identity(endpoint));
+      if (wanted === undefined) changed = true;
+      else {
+        changed ||= !isDeepStrictEqual(wanted, endpoint);
+        kept.push(wanted);
+      }
+    }
+    return { slice, kept, changed };
+  });
+  const rest = [...missing.values()];
+  // What changes anyway is filled first: the fewer slices are written, the fewer are sent to every node.
+  for (const draft of [...drafts].sort((left, right) => Number(right.changed) - Number(left.changed) || right.kept.length - left.kept.length)) {
+    const room = maxEndpoints - draft.kept.length;
+    if (room <= 0 || rest.length === 0) continue;
+    draft.kept.push(...rest.splice(0, room));
+    draft.changed = true;
+  }
+  const create: SliceContent[] = [];
+  while (rest.length > 0) create.push({ addressType, ports, endpoints: rest.splice(0, maxEndpoints) });
+  const empty = drafts.filter(({ kept }) => kept.length === 0);
+  const keepsOneEmpty = endpoints.length === 0 && empty.length > 0;
+  const gone = keepsOneEmpty ? empty.slice(1) : empty;
+  if (endpoints.length === 0 && own.length === 0) create.push({ addressType, ports, endpoints: [] });
+  return {
+    create,
+    update: drafts.filter((draft) => draft.changed && !gone.includes(draft)).map(({ slice, kept }) => ({ slice, endpoints: kept })),
+    delete: gone.map(({ slice }) => slice),
+  };
+}

@@ -1,0 +1,75 @@
+import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../../api/core/endpoints.ts';
+import type { Service } from '../../../api/core/service.ts';
+import { isHeadless, portIn } from '../../controller-runtime/service-endpoints.ts';
+import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
+
+/** More than so many addresses are not told (upstream: maxCapacity); EndpointSlices have them all. */
+export const maxAddresses = 1000;
+
+interface Collected {
+  readonly ports: readonly EndpointPort[];
+  readonly ready: EndpointAddress[];
+  readonly notReady: EndpointAddress[];
+}
+
+/** Endpoints of a service, grouped by the ports that its pods have for it. Pods on their way out are not told. */
+export function computeSubsets(service: Service, endpoints: readonly ServiceEndpoint[]): EndpointSubset[] {
+  const groups = new Map<string, Collected>();
+  for (const endpoint of endpoints) {
+    if (endpoint.terminating && !endpoint.ready) continue;
+    const address = addressOf(service, endpoint);
+    const ports = portsOf(service, endpoint);
+    if (address === undefined || ports === undefined) continue;
+    const key = JSON.stringify(ports);
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { ports, ready: [], notReady: [] }));
+    (endpoint.ready ? group.ready : group.notReady).push(address);
+  }
+  return [...groups.values()].map(({ ports, ready, notReady }) => ({
+    ...(ready.length > 0 && { addresses: ready.sort(byAddress) }),
+    ...(notReady.length > 0 && { notReadyAddresses: notReady.sort(byAddress) }),
+    ...(ports.length > 0 && { ports: [...ports] }),
+  }));
+}
+
+const byAddress = (left: EndpointAddress, right: EndpointAddress): number => (left.ip < right.ip ? -1 : left.ip > right.ip ? 1 : 0);
+
+/** A service is of one family here: that of its first address. */
+function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): EndpointAddress | undefined {
+  const wanted = service.spec.ipFamilies?.[0] === 'IPv6';
+  const ip = (pod.status?.podIPs ?? []).find((each) => each.ip.includes(':') === wanted)?.ip;
+  if (ip === undefined) return undefined;
+  const { namespace, name, uid } = pod.metadata;
+  const { nodeName } = pod.spec;
+  return { ip, ...(hostname !== undefined && { hostname }), ...(nodeName !== undefined && { nodeName }), targetRef: { kind: 'Pod', namespace, name, uid } };
+}
+
+function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | undefined {
+  const wanted = service.spec.ports ?? [];
+  if (wanted.length === 0) return isHeadless(service) ? [] : undefined;
+  const found = wanted.flatMap((each): EndpointPort[] => {
+    const port = portIn(pod, each);
+    const { name, protocol = 'TCP', appProtocol } = each;
+    return port === undefined ? [] : [{ ...(name !== undefined && name !== '' && { name }), port, protocol, ...(appProtocol !== undefined && { appProtocol }) }];
+  });
+  return found.length === 0 ? undefined : found;
+}
+
+/** At most as many as may be told, the ready ones first; whether some were left out. */
+export function truncateSubsets(subsets: readonly EndpointSubset[]): { readonly subsets: EndpointSubset[]; readonly truncated: boolean } {
+  let left = maxAddresses;
+  let truncated = false;
+  const take = (addresses: readonly EndpointAddress[] | undefined): EndpointAddress[] => {
+    const taken = (addresses ?? []).slice(0, left);
+    left -= taken.length;
+    truncated ||= taken.length < (addresses ?? []).length;
+    return taken;
+  };
+  const ready = subsets.map(({ addresses }) => take(addresses));
+  const notReady = subsets.map(({ notReadyAddresses }) => take(notReadyAddresses));
+  const kept = subsets.map(({ ports }, index): EndpointSubset => {
+    const [yes = [], no = []] = [ready[index], notReady[index]];
+    return { ...(yes.length > 0 && { addresses: yes }), ...(no.length > 0 && { notReadyAddresses: no }), ...(ports !== undefined && { ports }) };
+  });
+  return { subsets: truncated ? kept.filter(({ addresses, notReadyAddresses }) => addresses !== undefined || notReadyAddresses !== undefined) : [...subsets], truncated };
+}

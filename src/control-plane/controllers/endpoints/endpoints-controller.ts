@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Informer } from '../../../api/client/informer.ts';
+import { formatKey, keyOf, parseKey } from '../../../api/client/resource-type.ts';
+import { endpoints, pods, services } from '../../../api/client/resource-types.ts';
+import type { Endpoints } from '../../../api/core/endpoints.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { Service } from '../../../api/core/service.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { endpointsOf, hasManagedEndpoints, isHeadless, wakeServices } from '../../controller-runtime/service-endpoints.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
+
+const WORKERS = 5;
+const managedBy = 'endpoints.kubernetes.io/managed-by';
+const headless = 'service.kubernetes.io/headless';
+const overCapacity = 'endpoints.kubernetes.io/over-capacity';
+/** Kept by leader election, which needs no service. */
+const leader = 'control-plane.alpha.kubernetes.io/leader';
+
+/** The older form of what EndpointSlices say, for those who still read it (upstream: endpoints controller). */
+export function createEndpointsController(options: ControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const parts = { services: informers.for(services), pods: informers.for(pods), endpoints: informers.for(endpoints) };
+  const syncer = new EndpointsSyncer(options, parts);
+  const queue = new WorkQueue({ name: 'endpoints', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const wake = (object: Endpoints): void => queue.add(formatKey(keyOf(object)));
+  const ends = [wakeServices({ ...parts, add: (key) => queue.add(key) }), parts.endpoints.addHandlers({ onAdd: (object, initial) => initial && wake(object), onDelete: wake })];
+  return runController({ name: 'endpoints controller', log, queues: [queue], informers: Object.values(parts), ends });
+}
+
+interface Parts {
+  readonly services: Informer<Service>;
+  readonly pods: Informer<Pod>;
+  readonly endpoints: Informer<Endpoints>;
+}
+
+class EndpointsSyncer {
+  readonly #options: ControllerOptions;
+  readonly #parts: Parts;
+
+  constructor(options: ControllerOptions, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async sync(key: string): Promise<void> {
+    const service = this.#parts.services.getByKey(key);
+    const current = this.#parts.endpoints.getByKey(key);
+    if (service === undefined) return this.#removeLeftover(key, current);
+    if (!hasManagedEndpoints(service)) return;
+    const wanted = desired(service, current, this.#parts.pods.list(service.metadata.namespace));
+    if (current !== undefined && same(current, wanted)) return;
+    try {
+      if (current === undefined) await this.#options.client.create(endpoints, wanted);
+      else await this.#options.client.update(endpoints, wanted);
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) throw error;
+    }
+  }
+
+  async #removeLeftover(key: string, current: Endpoints | undefined): Promise<void> {
+    if (current === undefined || current.metadata.annotations?.[leader] !== undefined) return;
+    try {
+      await this.#options.client.delete(endpoints, parseKey(key), { preconditions: { uid: current.metadata.uid } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+    }
+  }
+}
+
+function desired(service: Service, current: Endpoints | undefined, allPods: readonly Pod[]): Endpoints {
+  const { subsets, truncated } = truncateSubsets(computeSubsets(service, endpointsOf(service, allPods)));
+  const { [headless]: _, ...labels } = service.metadata.labels ?? {};
+  const { [overCapacity]: __, ...annotations } = current?.metadata.annotations ?? {};
+  const metadata = current?.metadata ?? { name: service.metadata.name, namespace: service.metadata.namespace, uid: '' };
+  return {
+    metadata: {
+      ...metadata,
+      labels: { ...labels, ...(isHeadless(service) && { [headless]: '' }), [managedBy]: 'endpoint-controller' },
+      ...((truncated || Object.keys(annotations).length > 0) && { annotations: { ...annotations, ...(truncated && { [overCapacity]: 'truncated' }) } }),
+    },
+    ...(subsets.length > 0 && { subsets }),
+  };
+}
+
+function same(current: Endpoints, wanted: Endpoints): boolean {
+  return isDeepStrictEqual([current.subsets ?? [], current.metadata.labels, current.metadata.annotations ?? {}], [wanted.subsets ?? [], wanted.metadata.labels, wanted.metadata.annotations ?? {}]);
+}
