@@ -1,9 +1,9 @@
 import { parseFieldSelector } from '../../../api/selectors.ts';
+import { nodeNameOf } from '../../model/node-identity.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../../model/user-info.ts';
 import { nodeRules } from '../rbac/bootstrap/default-policy.ts';
 import { ruleAllows } from '../rbac/policy-rules.ts';
 import type { NodeGraph } from './node-graph.ts';
-import { nodeNameOf } from './node-identity.ts';
 import { referenceKey } from './node-references.ts';
 import type { ReferencedPlural } from './node-references.ts';
 

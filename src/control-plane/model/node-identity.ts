@@ -1,4 +1,4 @@
-import type { UserInfo } from '../../model/user-info.ts';
+import type { UserInfo } from './user-info.ts';
 
 const PREFIX = 'system:node:';
 
