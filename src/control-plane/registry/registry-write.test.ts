@@ -93,6 +93,13 @@ test('generation counts changes of spec, not of labels or status; an update of n
   assert.equal((await update({ spec: { size: 2 } })).metadata.generation, 2);
 });
 
+test('what an action of the server changes is no new generation', async () => {
+  await ground.create({ name: 'a' });
+  await ground.registry.create(ground.request(widgets, 'a', 'fit'), body({ metadata: { name: 'a' }, spec: { size: 9 } }));
+  const { spec, metadata } = await get('a');
+  assert.deepEqual([spec.size, metadata.generation], [9, 1]);
+});
+
 test('a write to the object leaves status alone, one to status leaves the rest alone', async () => {
   await ground.create({ name: 'a' });
   const update = async (change: Partial<Widget>, subresource: string): Promise<unknown> => ground.registry.update(ground.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }));

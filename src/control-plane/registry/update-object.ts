@@ -26,7 +26,7 @@ export interface Change {
   readonly tracked?: boolean;
   /** The version the writer has seen, if it says so: a newer one is not written over. */
   readonly conditional: boolean;
-  /** By an action of the server (binding assigns a node), which may set what users may not: no rules of updates, no admission, no field owners. */
+  /** By an action of the server (binding assigns a node), which may set what users may not: no rules of updates, no admission, no field owners, and no new generation (upstream binds so). */
   readonly bySystem?: boolean;
 }
 
@@ -82,7 +82,7 @@ async function changeCurrent(tools: WriteTools, request: ResourceRequest, curren
   const { definition, context, subresource, name } = request;
   const old = definition.storedAs?.fromStored(current.object) ?? current.object;
   const body = change.propose(old);
-  if (change.bySystem === true) return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: countGeneration(request, body, old), old, current });
+  if (change.bySystem === true) return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: body, old, current });
   checkPreconditions(request, body, old);
   const merged = mergeInto(definition, subresource, { old, body, facts: requestFacts(tools, context) });
   const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };

@@ -47,6 +47,15 @@ export const widgets: ResourceDefinition<Widget> = {
   hasStatus: true,
   countsGeneration: true,
   selectableFields: (widget) => ({ 'spec.size': String(widget.spec?.size ?? '') }),
+  actions: [
+    {
+      name: 'fit',
+      kind: { group: 'test.io', version: 'v1', kind: 'Widget' },
+      schema: WidgetSchema,
+      // Decoded by the schema above.
+      perform: (access, body) => access.update((widget) => ({ ...widget, spec: { ...widget.spec, ...(body as Widget).spec } })),
+    },
+  ],
   rules: {
     applyDefaults: (widget) => (widget.spec.size === undefined ? { ...widget, spec: { ...widget.spec, size: 1 } } : widget),
     validate: validateWidget,
