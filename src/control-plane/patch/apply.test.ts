@@ -194,6 +194,7 @@ for (const [what, applied, code, message] of [
   ['an entry of a set that is a map', config({}, [container], { finalizers: [{}] }), 500, `${typed}.metadata.finalizers: element 0: associative list without keys has an element that's a map type`],
   ['managed fields', config({}, [container], { managedFields: [] }), 400, 'metadata.managedFields must be nil'],
   ['another kind', { apiVersion: 'v1', kind: 'Pod' }, 400, 'invalid object type: /v1, Kind=Pod'],
+  ['being a list', [1], 400, 'error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}'],
   ['no kind', {}, 400, 'invalid object type: /, Kind='],
 ] as const) {
   test(`a configuration is refused for ${what}`, () => {

@@ -5,7 +5,7 @@ import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts
 import { compareFields } from './compare-fields.ts';
 import { difference, intersection, leaf, pathsOf, recursiveDifference, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { equalJson, isJsonObject } from './json-value.ts';
+import { equalJson, isJsonObject, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { forgiveLastApplied, refreshLastApplied } from './last-applied.ts';
 import { compareTexts, formatTime, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
@@ -60,7 +60,7 @@ export function applyPatch(options: ApplyOptions): { readonly object: ApiObject 
 
 function checkedConfig(options: ApplyOptions): JsonObject {
   const { config, schema, kind } = options;
-  if (!isJsonObject(config)) throw badRequest('error decoding YAML: error unmarshaling JSON: the configuration to apply is not an object');
+  if (!isJsonObject(config)) throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonTypeName(config)} into Go value of type map[string]interface {}`);
   const given = formatKind({ apiVersion: textOr(config['apiVersion']), kind: textOr(config['kind']) });
   const expected = formatKind({ apiVersion: versionOf(options), kind: kind.kind });
   if (given !== expected) throw badRequest(`invalid object type: ${given}`);

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
-import { badRequest, notFound } from '../../api/status/api-status-error.ts';
+import { badRequest, conflict, notFound } from '../../api/status/api-status-error.ts';
 import { applyPatch } from '../patch/apply.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
@@ -22,7 +22,10 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   const written = await changeObject(tools, request, { propose, tracked: apply, conditional: false });
   if (written !== undefined) return written;
   if (!apply || subresource !== '') throw notFound(definition.type, name);
-  const { object, json } = await createDecoded(tools, request, applied(tools, request, patch, undefined), 'tracked');
+  const proposed = applied(tools, request, patch, undefined);
+  const { uid } = proposed.metadata;
+  if (uid !== '') throw conflict(definition.type, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  const { object, json } = await createDecoded(tools, request, proposed, 'tracked');
   return { object, json, created: true };
 }
 

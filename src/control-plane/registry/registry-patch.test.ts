@@ -39,6 +39,11 @@ test('what applying creates is answered whole, in JSON too', async () => {
   assert.deepEqual(JSON.parse(json), JSON.parse(JSON.stringify(object)));
 });
 
+test('applying to a certain object does not create another', async () => {
+  const error = await failureOf(patch('apply', { ...applied({}), metadata: { name: 'a', uid: 'gone' } }));
+  assert.deepEqual([error.reason, error.message], ['Conflict', 'Operation cannot be fulfilled on widgets.test.io "a": uid mismatch: the provided object specified uid gone, and no existing object was found']);
+});
+
 test('what a PUT creates is answered whole, in JSON too', async () => {
   const { json, created } = await ground.registry.update(ground.request(gadgets, 'g'), { value: { metadata: { name: 'g' }, spec: {} }, duplicates: [] });
   assert.deepEqual([created, (JSON.parse(json) as Widget).metadata.name], [true, 'g']);
