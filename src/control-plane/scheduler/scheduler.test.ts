@@ -327,6 +327,30 @@ describe('preemption', () => {
     await world.stop();
   });
 
+  it('does not choose new victims while the first are being asked to leave', async () => {
+    const world = await started({}, 'node-1');
+    for (const name of ['a', 'b', 'c']) world.addPod(low(name, '1'));
+    world.addPod(low('d', '1'));
+    await world.run(10);
+    const { api } = world;
+    const remove = api.delete.bind(api);
+    let go: (() => void) | undefined;
+    api.delete = (...args) => new Promise<void>((resolve) => (go = resolve)).then(() => remove(...args));
+    world.addPod(buildPod('vip', { requests: { cpu: '1' }, spec: { priority: 10 } }));
+    await world.run(100);
+    // Something that may help wakes it: it is held back, and comes when its own victims were told.
+    const spared = ['a', 'b', 'c', 'd'].find((name) => !(world.pod(name)?.status?.conditions ?? []).some(({ type }) => type === 'DisruptionTarget'));
+    world.api.remove(pods, key(spared ?? ''));
+    await world.run(100);
+    const explained = world.scheduler.explain(key('vip'));
+    assert.ok(explained.kind === 'gated');
+    assert.deepEqual([explained.rejection.reasons, world.nodeOf('vip')], [['waiting for the preemption for this pod to be finished'], undefined]);
+    go?.();
+    await world.run(100);
+    assert.equal(world.nodeOf('vip'), 'node-1');
+    await world.stop();
+  });
+
   it('spares what a disruption budget protects when there is a choice', async () => {
     const world = await started({}, 'node-1');
     world.api.seed(podDisruptionBudgets, {
