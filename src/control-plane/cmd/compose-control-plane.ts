@@ -1,8 +1,11 @@
 import { createInformers } from '../../api/client/informer.ts';
+import { services } from '../../api/client/resource-types.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { ensureBootstrapObjects } from './bootstrap-objects.ts';
+import { createClaimRepair } from '../registry/claim-repair.ts';
+import { claimsOfService } from '../resources/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { composeApiServer } from './compose-api-server.ts';
 import type { World } from './compose-api-server.ts';
@@ -41,7 +44,8 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
   const informers = createInformers({ ...world, client: api.clientOf(manager, 'kube-controller-manager') });
   const controllers = composeControllers(options, api, informers, world);
   const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
-  const parts: readonly Part[] = [createCompactor({ ...world, storage }), createRoleAggregation({ ...world, reader: api.reader, client }), informers, controllers, ...scheduler];
+  const claimRepair = createClaimRepair({ ...world, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
+  const parts: readonly Part[] = [createCompactor({ ...world, storage }), claimRepair, createRoleAggregation({ ...world, reader: api.reader, client }), informers, controllers, ...scheduler];
   const started: Part[] = [];
   return {
     start: async () => {

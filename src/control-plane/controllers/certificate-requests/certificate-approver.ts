@@ -1,0 +1,68 @@
+import type { CertificateSigningRequest } from '../../../api/certificates/certificate-signing-request.ts';
+import { certificateSigningRequests, subjectAccessReviews } from '../../../api/client/resource-types.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { isApproved, isDenied, isIssued } from './request-state.ts';
+
+export interface CertificateApproverOptions extends ControllerOptions {
+  /** The name a kubelet's client certificate is asked for; undefined for any other request. */
+  readonly kubeletClientName: (request: CertificateSigningRequest) => Promise<string | undefined>;
+}
+
+/** Approves the client certificates of kubelets for those who may ask for them: by bootstrap for any node, by themselves for their own (upstream: csrapproving). */
+export function createCertificateApprover(options: CertificateApproverOptions): Controller {
+  const { informers, clock, log } = options;
+  const requests = informers.for(certificateSigningRequests);
+  const queue = new WorkQueue({
+    name: 'csr-approving',
+    clock,
+    log,
+    workers: 2,
+    sync: async (name) => {
+      const request = requests.get({ namespace: '', name });
+      if (request !== undefined && !isIssued(request) && !isApproved(request) && !isDenied(request)) await judge(options, request);
+    },
+  });
+  const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
+  return runController({ name: 'certificate approver', log, queues: [queue], informers: [requests], ends: [end] });
+}
+
+/** In this order; the first that the asker may have is granted. */
+const grants = [
+  { subresource: 'selfnodeclient', own: true, message: 'Auto approving self kubelet client certificate after SubjectAccessReview.' },
+  { subresource: 'nodeclient', own: false, message: 'Auto approving kubelet client certificate after SubjectAccessReview.' },
+];
+
+async function judge(options: CertificateApproverOptions, request: CertificateSigningRequest): Promise<void> {
+  const name = await options.kubeletClientName(request);
+  if (name === undefined) return;
+  for (const { subresource, own, message } of grants) {
+    if (own && request.spec.username !== name) continue;
+    if (!(await mayAsk(options, request, subresource))) continue;
+    const condition = { type: 'Approved', status: 'True' as const, reason: 'AutoApproved', message };
+    try {
+      const conditions = [...(request.status?.conditions ?? []), condition];
+      await options.client.update(certificateSigningRequests, { ...request, status: { ...request.status, conditions } }, { subresource: 'approval' });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+    return;
+  }
+}
+
+async function mayAsk({ client }: CertificateApproverOptions, { spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {
+  const { username, uid, groups, extra } = spec;
+  const review = await client.create(subjectAccessReviews, {
+    metadata: { name: '', namespace: '', uid: '' },
+    spec: {
+      ...(username !== undefined && { user: username }),
+      ...(uid !== undefined && { uid }),
+      ...(groups !== undefined && { groups }),
+      ...(extra !== undefined && { extra }),
+      resourceAttributes: { group: 'certificates.k8s.io', resource: 'certificatesigningrequests', verb: 'create', version: '*', subresource },
+    },
+  });
+  return review.status?.allowed === true;
+}
