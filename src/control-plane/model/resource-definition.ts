@@ -78,6 +78,13 @@ export interface Claims {
   release(space: string, name: string, owner: string): Promise<void>;
 }
 
+/** A name below a space of `Claims`, and who has it. */
+export interface HeldClaim {
+  readonly space: string;
+  readonly name: string;
+  readonly owner: string;
+}
+
 /** The object with what it was given, and what is to be done after the attempt to store it. */
 export interface Allocated<T> {
   readonly object: T;

@@ -5,7 +5,9 @@ import type { Claims } from '../model/resource-definition.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** Claims are keys of their own in the store: whoever makes the key has the name. */
-const claimKey = (space: string, name: string): string => `/registry/ranges/${space}/${name}`;
+export const claimsPrefix = '/registry/ranges/';
+
+export const claimKey = ({ space, name }: { readonly space: string; readonly name: string }): string => `${claimsPrefix}${space}/${name}`;
 
 export interface StoreClaimsOptions {
   readonly storage: Storage;
@@ -22,7 +24,7 @@ export function createStoreClaims({ storage, reader, clock, random, settings }: 
     random: () => random.next(),
     list: (type, namespace) => reader.list(type, namespace),
     async take(space, name, owner) {
-      const key = claimKey(space, name);
+      const key = claimKey({ space, name });
       if (dryRun) {
         const there = await storage.get(key);
         return there === undefined || there.value === owner ? 'taken' : 'used';
@@ -31,7 +33,7 @@ export function createStoreClaims({ storage, reader, clock, random, settings }: 
       return result.outcome === 'done' || result.current?.value === owner ? 'taken' : 'used';
     },
     async release(space, name, owner) {
-      const key = claimKey(space, name);
+      const key = claimKey({ space, name });
       const there = dryRun ? undefined : await storage.get(key);
       // Whoever was faster has given it back, or to somebody else.
       if (there?.value === owner) await storage.delete(key, there.revision);

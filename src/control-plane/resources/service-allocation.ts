@@ -2,7 +2,7 @@ import { services } from '../../api/client/resource-types.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../api/core/service.ts';
 import { ApiStatusError, internalError, invalid } from '../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
-import type { Allocated, Claims } from '../model/resource-definition.ts';
+import type { Allocated, Claims, HeldClaim } from '../model/resource-definition.ts';
 import { candidates, parseAddressRange, reservedAddresses, reservedPorts } from './address-range.ts';
 import type { AddressRange } from './address-range.ts';
 import { computeFamilies } from './service-families.ts';
@@ -42,9 +42,15 @@ export async function allocateService(service: Service, old: Service | undefined
   }
 }
 
-export async function deallocateService(service: Service, claims: Claims): Promise<void> {
+/** All that a service has, as it is claimed. */
+export function claimsOfService(service: Service): readonly HeldClaim[] {
+  const holdings = holdingsOf(service);
   const owner = ownerOf(service);
-  for (const space of Object.values(spaces)) for (const name of holdingsOf(service)[space]) await claims.release(space, name, owner);
+  return Object.values(spaces).flatMap((space) => holdings[space].map((name) => ({ space, name, owner })));
+}
+
+export async function deallocateService(service: Service, claims: Claims): Promise<void> {
+  for (const { space, name, owner } of claimsOfService(service)) await claims.release(space, name, owner);
 }
 
 class Allocation {
