@@ -100,17 +100,26 @@ function takeOver({ message, socket: backend, head }: Answer & { kind: 'switched
       client.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
       if (head.length > 0) client.write(head);
       if (clientHead.length > 0) backend.write(clientHead);
-      const cut = (error: Error | null | undefined): void => {
-        if (error === null || error === undefined) return;
-        client.destroy();
-        backend.destroy();
-      };
-      pipeline(client, backend, cut);
-      pipeline(backend, client, cut);
-      client.on('close', () => backend.destroy());
-      backend.on('close', () => client.end());
+      join(client, backend);
+      join(backend, client);
     },
   };
+}
+
+/** Bytes one way, as fast as the reader takes them. When the writer is done or gone, the reader gets the rest, and both are closed. */
+function join(from: Duplex, to: Duplex): void {
+  from.on('data', (chunk: Buffer) => {
+    if (!to.write(chunk)) from.pause();
+  });
+  to.on('drain', () => from.resume());
+  from.on('end', () => to.end(() => close(from, to)));
+  from.on('error', () => close(from, to));
+  from.on('close', () => to.end(() => close(from, to)));
+}
+
+function close(from: Duplex, to: Duplex): void {
+  from.destroy();
+  to.destroy();
 }
 
 async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promise<Reply> {

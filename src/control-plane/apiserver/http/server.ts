@@ -13,7 +13,7 @@ import { NodeHttpRequest } from './node-request.ts';
 import type { NodeRequest, NodeResponse } from './node-request.ts';
 import { statusOf, statusReply } from './reply.ts';
 import type { Reply } from './reply.ts';
-import { writeBody, writeRaw, writeStream } from './write-reply.ts';
+import { writeBody, writeRaw, writeRawStream, writeStream } from './write-reply.ts';
 
 export interface TlsOptions extends SecureContextOptions {
   /** PEM. */
@@ -62,7 +62,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<Http2Session>();
-  readonly #sockets = new Set<Duplex>();
+  readonly #sockets = new Set<TLSSocket>();
   #clientCa: string | undefined;
   #state: 'open' | 'draining' | 'closed' = 'open';
 
@@ -111,7 +111,8 @@ export class HttpServer {
         resolve();
       });
       for (const session of this.#sessions) session.close();
-      for (const socket of this.#sockets) if (!this.#busy.has(socket)) socket.destroy();
+      // HTTP/2 sessions end by themselves when their streams are done.
+      for (const socket of this.#sockets) if (!this.#busy.has(socket) && socket.alpnProtocol !== 'h2') socket.destroy();
     });
   }
 
@@ -181,7 +182,7 @@ export class HttpServer {
         if (socket.destroyed) return;
         if (reply.kind === 'taken') reply.take(socket, head);
         else if (reply.kind === 'body') writeRaw(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
-        else writeRaw(socket, statusReply(new ApiStatusError('BadRequest', 'this cannot be served over an upgraded connection')), 'Bad Request');
+        else writeRawStream(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
       });
   }
 
@@ -209,5 +210,5 @@ function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   const isLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   const [status, reason] = isLarge ? [431, 'Request Header Fields Too Large'] : isLate ? [408, 'Request Timeout'] : [400, 'Bad Request'];
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status} ${reason}`);
+  socket.write(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status} ${reason}`, () => socket.destroy());
 }

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import { headerOf } from './http-request.ts';
 import type { HttpRequest } from './http-request.ts';
 import type { NodeResponse } from './node-request.ts';
-import type { BodyReply, ReplyStream, StreamReply } from './reply.ts';
+import type { BodyReply, ReplyHeaders, ReplyStream, StreamReply } from './reply.ts';
 
 export interface WriteOptions {
   readonly gzipFromBytes: number;
@@ -117,8 +117,25 @@ function streamOf(response: NodeResponse): ReplyStream {
 /** An answer on a connection that asked for an upgrade and does not get one. It is closed after. */
 export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
   const body = typeof reply.body === 'string' || reply.body instanceof Uint8Array ? Buffer.from(reply.body as string) : Buffer.from(reply.body.join(''));
-  const lines = [`HTTP/1.1 ${reply.status} ${reason}`];
-  for (const [name, value] of Object.entries(reply.headers)) for (const each of typeof value === 'string' ? [value] : value) lines.push(`${name}: ${each.replace(/[\r\n]/g, ' ')}`);
-  lines.push(`content-length: ${body.length}`, 'connection: close', '', '');
-  socket.end(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), body]));
+  const headers = { ...reply.headers, 'content-length': String(body.length) };
+  socket.end(Buffer.concat([rawHead(reply.status, reason, headers), body]));
+}
+
+/** The same for an answer without a known length: it ends with the connection. */
+export function writeRawStream(socket: Duplex, reply: StreamReply, reason: string): void {
+  const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => name !== 'content-length'));
+  socket.write(rawHead(reply.status, reason, headers));
+  reply.start({
+    write: (chunk) => socket.destroyed || socket.write(chunk),
+    onDrain: (listener) => void socket.on('drain', listener),
+    onClose: (listener) => void socket.once('close', listener),
+    end: () => void socket.end(),
+    destroy: () => void socket.destroy(),
+  });
+}
+
+function rawHead(status: number, reason: string, headers: ReplyHeaders): Buffer {
+  const lines = [`HTTP/1.1 ${status} ${reason}`];
+  for (const [name, value] of Object.entries(headers)) for (const each of typeof value === 'string' ? [value] : value) lines.push(`${name}: ${each.replace(/[\r\n]/g, ' ')}`);
+  return Buffer.from([...lines, 'connection: close', '', ''].join('\r\n'), 'latin1');
 }

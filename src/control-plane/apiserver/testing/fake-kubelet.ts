@@ -25,6 +25,8 @@ export class FakeKubelet {
     });
     this.#server.on('upgrade', (request, socket) => {
       this.requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body: '' });
+      socket.on('error', () => socket.destroy());
+      socket.on('end', () => socket.end());
       this.upgrade(request, socket);
     });
     this.#server.on('connection', (socket) => {
