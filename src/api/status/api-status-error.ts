@@ -96,7 +96,7 @@ export function formatGroupResource({ group, plural }: GroupResource): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({ ...(name !== '' && { name }), ...(group !== '' && { group }), kind: plural });
+const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({ ...(name !== '' && { name }), ...(group !== '' && { group }), ...(plural !== '' && { kind: plural }) });
 
 export const badRequest = (message: string): ApiStatusError => new ApiStatusError('BadRequest', message);
 
