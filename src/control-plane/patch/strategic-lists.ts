@@ -84,7 +84,21 @@ export function orderList(before: readonly unknown[] | undefined, change: readon
   const kind = kindOfItems([before ?? [], change ?? []]);
   const keyOf = (item: unknown): unknown => (mergeKey === undefined || kind === 'scalar' ? item : isJsonObject(item) ? keyValue(item, mergeKey) : undefined);
   const wanted = positions(order.map(keyOf));
-  return interleave(list.filter((item) => wanted.has(keyOf(item))), list.filter((item) => !wanted.has(keyOf(item))), { patchOrder: wanted, originalOrder: positions((before ?? []).map(keyOf)), keyOf });
+  return interleave(list.filter((item) => wanted.has(keyOf(item))), list.filter((item) => !wanted.has(keyOf(item))), { patchOrder: wanted, originalOrder: positions(orderAfterDeletions((before ?? []).map(keyOf), change ?? [], keyOf)), keyOf });
+}
+
+/**
+ * The places of elements as upstream remembers them: what the patch adds takes, as far as it goes, the places of what it deletes, at the end. So an element
+ * that only the server has stays before one that replaces another.
+ */
+function orderAfterDeletions(before: readonly unknown[], change: readonly unknown[], keyOf: (item: unknown) => unknown): readonly unknown[] {
+  const known = new Set(before);
+  const isDeletion = (item: unknown): boolean => isJsonObject(item) && item[directive] === 'delete';
+  const deleted = new Set(change.filter(isDeletion).map(keyOf));
+  if (deleted.size === 0) return before;
+  const kept = before.filter((key) => !deleted.has(key));
+  const added = change.filter((item) => !isDeletion(item)).map(keyOf).filter((key) => !known.has(key));
+  return [...kept, ...added.slice(0, before.length - kept.length)];
 }
 
 /** The elements of the patch must come in the order it asks for. */

@@ -86,6 +86,11 @@ test('$setElementOrder orders merged lists, and keeps what only the server has i
   assert.deepEqual(names({ '$setElementOrder/containers': [{ name: 'new' }, { name: 'side' }], containers: [{ name: 'new' }] }), ['new', 'web', 'side']);
 });
 
+test('what takes the place of another comes after what only the server has', () => {
+  const names = specOf({ '$setElementOrder/containers': [{ name: 'new' }], containers: [{ name: 'new' }, { name: 'web', $patch: 'delete' }] }).containers.map(({ name }) => name);
+  assert.deepEqual(names, ['side', 'new']);
+});
+
 test('a node with the directives of kubectl taint and cordon', () => {
   const node = { spec: { podCIDRs: ['10.0.0.0/24'], taints: [{ key: 'a', effect: 'NoSchedule' }] } };
   assert.deepEqual(patched({ spec: { unschedulable: true, taints: [{ key: 'b', effect: 'NoExecute' }] } }, NodeSchema, node), {
