@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
@@ -34,8 +34,7 @@ export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    // Secrets are in it. SQLite gives the log beside it the same mode.
-    closeSync(openSync(file, 'a', 0o600));
+    createFile(file);
     database = new DatabaseSync(file, { timeout: 0 });
     // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared memory.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
@@ -54,6 +53,14 @@ export function openDatabase(file: string): DatabaseSync {
     database?.close();
     throw storageError('open', file, error);
   }
+}
+
+/**
+ * Secrets are in it, so it is its owner's alone; SQLite gives the log beside it the same mode. A file that is there is not even opened: to close any
+ * descriptor of it would end the lock of a store that this process may have open already (fcntl(2)).
+ */
+function createFile(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, 'ax', 0o600));
 }
 
 /** Refuses other programs' databases and those of later versions. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -133,6 +134,15 @@ describe('the store in a SQLite file', () => {
     assert.deepEqual([error.kind, error.message.includes(store.file), error.message.includes('another process')], ['Conflict', true, true]);
     await storage.close();
     assert.equal((await open().get('/a'))?.value, '');
+  });
+
+  it('keeps other processes out too, also after this one has tried to open it twice', async () => {
+    const storage = open();
+    done(await storage.put('/a', '', { expected: 0 }));
+    assert.equal(refusal().kind, 'Conflict');
+    const script = `const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(${JSON.stringify(store.file)}).exec('BEGIN IMMEDIATE')`;
+    const other = spawnSync(process.execPath, ['--eval', script], { encoding: 'utf8' });
+    assert.deepEqual([other.status, /database is locked/.test(other.stderr)], [1, true]);
   });
 
   it('does not touch a file that is no database, or the database of another program, or of a later version', async () => {
