@@ -56,8 +56,16 @@ export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
   const status: PodStatus = { ...pod.status };
   if (!status.qosClass && old.status?.qosClass) status.qosClass = old.status.qosClass;
   if (!status.observedGeneration && old.status?.observedGeneration) status.observedGeneration = old.status.observedGeneration;
+  pairAddresses(status);
   if (status.conditions !== undefined) status.conditions = keepGenerations(status.conditions, old.status?.conditions ?? []);
   return { ...pod, metadata: { ...metadata, ...(ownerReferences !== undefined && { ownerReferences }) }, spec: old.spec, status };
+}
+
+/** The old field for the address and the new list say the same; where they differ the old one counts (upstream: conversion of PodStatus). Changes its argument. */
+function pairAddresses(status: PodStatus): void {
+  const first = status.podIPs?.[0]?.ip;
+  if (status.podIP && status.podIP !== first) status.podIPs = [{ ip: status.podIP }];
+  else if (first) status.podIP = first;
 }
 
 function keepGenerations(conditions: readonly PodCondition[], old: readonly PodCondition[]): PodCondition[] {

@@ -116,6 +116,18 @@ test('what old kubelets leave out of a status stays, and so do owners', () => {
   assert.deepEqual(next.metadata.ownerReferences, old.metadata.ownerReferences);
 });
 
+test('the address of a pod and its list of addresses say the same', () => {
+  const old = pods.created();
+  const addresses = (status: Pod['status']): unknown => {
+    const next = pods.definition.rules.prepareForStatusUpdate?.({ ...old, status } as Pod, old, request) as Pod;
+    return [next.status?.podIP, next.status?.podIPs?.map(({ ip }) => ip)];
+  };
+  assert.deepEqual(addresses({ podIP: '10.0.0.1' }), ['10.0.0.1', ['10.0.0.1']]);
+  assert.deepEqual(addresses({ podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] }), ['10.0.0.1', ['10.0.0.1', 'fd00::1']]);
+  assert.deepEqual(addresses({ podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.1' }] }), ['10.0.0.2', ['10.0.0.2']]);
+  assert.deepEqual(addresses({}), [undefined, undefined]);
+});
+
 test('only a pod that may still run somewhere is deleted with grace', () => {
   const grace = (changes: Record<string, unknown>, asked?: number, phase = 'Running'): number | undefined =>
     pods.definition.rules.gracePeriodSeconds?.({ ...pods.created(changes), status: { phase } } as Pod, asked);
