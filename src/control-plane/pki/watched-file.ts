@@ -27,7 +27,9 @@ export class WatchedFile<T> {
   #content: string;
   #value: T;
   #watcher: FSWatcher | undefined;
-  #timer: Timer | undefined;
+  #next: { readonly timer: Timer; readonly dueMs: number } | undefined;
+  /** Said once, however often the file is looked at. */
+  #failure: string | undefined;
 
   constructor(options: WatchedFileOptions<T>) {
     this.#options = options;
@@ -45,7 +47,7 @@ export class WatchedFile<T> {
   }
 
   start(): void {
-    if (this.#timer !== undefined) return;
+    if (this.#next !== undefined) return;
     // The folder is watched, since a file that is replaced by another is a new one to the kernel.
     try {
       this.#watcher = watch(path.dirname(this.#options.file), { persistent: false }, () => this.#lookIn(SETTLE_MS));
@@ -58,7 +60,7 @@ export class WatchedFile<T> {
 
   stop(): void {
     this.#watcher?.close();
-    this.#timer?.cancel();
+    this.#next?.timer.cancel();
     this.#listeners.clear();
   }
 
@@ -67,23 +69,35 @@ export class WatchedFile<T> {
     const { file, parse, log } = this.#options;
     try {
       const content = readFileSync(file, 'utf8');
-      if (content === this.#content) return;
+      if (content === this.#content) {
+        this.#failure = undefined;
+        return;
+      }
       const value = parse(content);
       this.#content = content;
       this.#value = value;
+      this.#failure = undefined;
       log.info('a file was read again', { file });
     } catch (error) {
-      log.error('a changed file cannot be used; what it held before stays in force', { file, error: errorMessage(error) });
+      const failure = errorMessage(error);
+      if (failure !== this.#failure) log.error('a changed file cannot be used; what it held before stays in force', { file, error: failure });
+      this.#failure = failure;
       return;
     }
     for (const listener of this.#listeners) listener(this.#value);
   }
 
+  /** In a folder where much happens, looks are not put off again and again. */
   #lookIn(delayMs: number): void {
-    this.#timer?.cancel();
-    this.#timer = this.#options.clock.setTimer(delayMs, () => {
+    const { clock } = this.#options;
+    const dueMs = clock.monotonicMs() + delayMs;
+    if (this.#next !== undefined && this.#next.dueMs <= dueMs) return;
+    this.#next?.timer.cancel();
+    const look = (): void => {
+      this.#next = undefined;
       this.refresh();
       this.#lookIn(LOOK_AGAIN_MS);
-    });
+    };
+    this.#next = { dueMs, timer: clock.setTimer(delayMs, look) };
   }
 }
