@@ -129,3 +129,12 @@ it('after its stop nothing is begun; what was begun is waited for', async () => 
   await clock.advance(1_000);
   assert.deepEqual([stopped, runs], [true, ['a@0']]);
 });
+
+it('a pass that always wants another at once lets everything else run, too', async () => {
+  const { clock, queue, runs } = setUp(1, async () => 0);
+  queue.start();
+  queue.add('a');
+  await clock.advance(10);
+  assert.equal(runs.length, 11);
+  await queue.stop();
+});

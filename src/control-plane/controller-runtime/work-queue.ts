@@ -145,7 +145,8 @@ export class WorkQueue {
     try {
       const afterMs = await this.#options.sync(key);
       this.forget(key);
-      if (afterMs !== undefined) this.addAfter(key, afterMs);
+      // At least one turn later: a pass that always wants another one at once must not keep everything else from running.
+      if (afterMs !== undefined) this.addAfter(key, Math.max(1, afterMs));
     } catch (error) {
       this.#report(key, error);
       this.addRateLimited(key);

@@ -127,7 +127,7 @@ export class ControllerWorld {
 
   #runPod(pod: Pod): void {
     const nowMs = this.clock.nowMs();
-    if ((pod.spec.nodeName ?? '') === '') return this.#bind(pod);
+    if ((pod.spec.nodeName ?? '') === '') return isTerminalPhase(pod) ? undefined : this.#bind(pod);
     const boundMs = parseTime(pod.status?.startTime) ?? nowMs;
     if (pod.metadata.deletionTimestamp !== undefined) return this.#leave(pod, nowMs);
     if (isTerminalPhase(pod)) return;

@@ -1,0 +1,76 @@
+interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Completion indexes as `status.completedIndexes` writes them: `1,3-5,7`. Never changed in place. */
+export class IndexSet {
+  static readonly empty = new IndexSet([]);
+  readonly #ranges: readonly Range[];
+
+  private constructor(ranges: readonly Range[]) {
+    this.#ranges = ranges;
+  }
+
+  /** What is no number is left out; so is what does not lie below `completions`. */
+  static parse(text: string | undefined, completions: number): IndexSet {
+    const ranges: Range[] = [];
+    for (const part of (text ?? '').split(',')) {
+      const match = /^([0-9]+)(?:-([0-9]+))?$/.exec(part.trim());
+      if (match === null) continue;
+      const first = Number(match[1]);
+      const last = Math.min(Number(match[2] ?? match[1]), completions - 1);
+      if (first <= last) ranges.push({ first, last });
+    }
+    return new IndexSet(joined(ranges));
+  }
+
+  static of(indexes: Iterable<number>): IndexSet {
+    return new IndexSet(joined([...indexes].map((index) => ({ first: index, last: index }))));
+  }
+
+  get total(): number {
+    return this.#ranges.reduce((total, { first, last }) => total + last - first + 1, 0);
+  }
+
+  has(index: number): boolean {
+    return this.#ranges.some(({ first, last }) => first <= index && index <= last);
+  }
+
+  union(other: IndexSet): IndexSet {
+    return new IndexSet(joined([...this.#ranges, ...other.#ranges]));
+  }
+
+  /** How many indexes both have. */
+  overlap(other: IndexSet): number {
+    let total = 0;
+    for (const mine of this.#ranges) for (const theirs of other.#ranges) total += Math.max(0, Math.min(mine.last, theirs.last) - Math.max(mine.first, theirs.first) + 1);
+    return total;
+  }
+
+  /** The first `count` indexes below `completions` that it lacks. */
+  firstMissing(count: number, completions: number): number[] {
+    const missing: number[] = [];
+    let candidate = 0;
+    for (const { first, last } of [...this.#ranges, { first: completions, last: completions }]) {
+      for (; candidate < Math.min(first, completions) && missing.length < count; candidate++) missing.push(candidate);
+      candidate = Math.max(candidate, last + 1);
+    }
+    return missing;
+  }
+
+  /** Two neighbours are written one by one, more as a range. */
+  toString(): string {
+    return this.#ranges.map(({ first, last }) => (first === last ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`)).join(',');
+  }
+}
+
+function joined(ranges: readonly Range[]): Range[] {
+  const result: Range[] = [];
+  for (const range of ranges.toSorted((left, right) => left.first - right.first)) {
+    const before = result.at(-1);
+    if (before === undefined || range.first > before.last + 1) result.push(range);
+    else if (range.last > before.last) result[result.length - 1] = { first: before.first, last: range.last };
+  }
+  return result;
+}

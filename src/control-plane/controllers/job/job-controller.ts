@@ -1,0 +1,51 @@
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { jobs, pods } from '../../../api/client/resource-types.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { Expectations } from '../../controller-runtime/expectations.ts';
+import { wakeOwners } from '../../controller-runtime/owner-events.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { hasTrackingFinalizer } from './job-facts.ts';
+import { JobSyncer } from './job-syncer.ts';
+import type { JobParts } from './job-syncer.ts';
+import { syncTtl, ttlLeftMs } from './job-ttl.ts';
+import { syncOrphan, wakeOrphans } from './orphan-pods.ts';
+
+/** Upstream: --concurrent-job-syncs, --concurrent-ttl-after-finished-syncs. */
+const WORKERS = 5;
+
+/** Runs the pods of each Job to their end, and deletes finished Jobs whose time is over. */
+export function createJobController(options: ControllerOptions): Controller {
+  const { informers, client, clock, log } = options;
+  const all = informers.for(jobs);
+  const podInformer = informers.for(pods);
+  const parts: JobParts = { all, podInformer, expectations: new Expectations(clock), freed: new Set() };
+  const syncer = new JobSyncer(options, parts);
+  const queue = new WorkQueue({ name: 'job', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const orphans = new WorkQueue({ name: 'job orphan pods', clock, log, workers: 1, sync: (key) => syncOrphan(client, all, podInformer.getByKey(key)) });
+  const ttl = new WorkQueue({ name: 'job ttl', clock, log, workers: WORKERS, sync: (key) => syncTtl(client, all.getByKey(key), clock.nowMs()) });
+  const ends = [
+    wakeOwners({ owners: all, dependents: podInformer, expectations: parts.expectations, add: (key) => queue.add(key) }),
+    wakeOrphans(all, podInformer, (key) => orphans.add(key)),
+    noteFreed(parts),
+    wakeTtl(parts, ttl, () => clock.nowMs()),
+  ];
+  return runController({ name: 'job controller', log, queues: [queue, orphans, ttl], informers: [all, podInformer], ends });
+}
+
+function noteFreed({ podInformer, freed }: JobParts): () => void {
+  return podInformer.addHandlers({
+    onUpdate: (_before, after) => {
+      if (!hasTrackingFinalizer(after)) freed.delete(after.metadata.uid);
+    },
+    onDelete: (last) => void freed.delete(last.metadata.uid),
+  });
+}
+
+function wakeTtl({ all }: JobParts, queue: WorkQueue, nowMs: () => number): () => void {
+  const look = (job: Parameters<typeof ttlLeftMs>[0]): void => {
+    const leftMs = ttlLeftMs(job, nowMs());
+    if (leftMs !== undefined) queue.addAfter(formatKey(keyOf(job)), leftMs);
+  };
+  return all.addHandlers({ onAdd: look, onUpdate: (_before, after) => look(after) });
+}

@@ -1,0 +1,148 @@
+import type { Job, JobCondition } from '../../../api/batch/job.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isPodActive, isPodReady, isPodTerminating } from '../../controller-runtime/pod-facts.ts';
+import { IndexSet } from './index-set.ts';
+import { finishedAtMs } from './job-backoff.ts';
+import { matchFailurePolicy } from './pod-failure-policy.ts';
+
+export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
+export const jobAnnotations = {
+  completionIndex: 'batch.kubernetes.io/job-completion-index',
+  indexFailures: 'batch.kubernetes.io/job-index-failure-count',
+  indexIgnoredFailures: 'batch.kubernetes.io/job-index-ignored-failure-count',
+} as const;
+const THIS_CONTROLLER = 'kubernetes.io/job-controller';
+
+export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
+export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true;
+/** Somebody else looks after it. */
+export const isManagedElsewhere = ({ spec }: Job): boolean => (spec.managedBy ?? THIS_CONTROLLER) !== THIS_CONTROLLER;
+/** Pods are replaced when they have ended, not already when they leave. */
+export const onlyReplacesFailed = ({ spec }: Job): boolean => spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
+
+export function trueCondition({ status }: Job, ...types: readonly string[]): JobCondition | undefined {
+  return status?.conditions?.find(({ type, status: value }) => value === 'True' && types.includes(type));
+}
+
+export const isFinished = (job: Job): boolean => trueCondition(job, 'Complete', 'Failed') !== undefined;
+export const hasTrackingFinalizer = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
+
+/** Deleted ones count, too, unless they are waited for: the pod of a node that is gone never gets as far as failing. */
+export function isFailed(job: Job, pod: Pod): boolean {
+  if (pod.status?.phase === 'Failed') return true;
+  return !onlyReplacesFailed(job) && pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Succeeded';
+}
+
+/** Undefined for a pod that has none, or no number. */
+export function completionIndex({ metadata }: Pod): number | undefined {
+  const text = metadata.annotations?.[jobAnnotations.completionIndex] ?? '';
+  return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Undefined also for an index that the job does not have. */
+export function validIndex({ spec }: Job, pod: Pod): number | undefined {
+  const index = completionIndex(pod);
+  return index !== undefined && index < (spec.completions ?? 0) ? index : undefined;
+}
+
+function counted({ metadata }: Pod, annotation: string): number {
+  const text = metadata.annotations?.[annotation] ?? '';
+  return /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+export const indexFailures = (pod: Pod): number => counted(pod, jobAnnotations.indexFailures);
+export const indexIgnoredFailures = (pod: Pod): number => counted(pod, jobAnnotations.indexIgnoredFailures);
+
+export interface JobFacts {
+  readonly job: Job;
+  /** All pods of the job that are there. */
+  readonly pods: readonly Pod[];
+  /** Uids of pods of which the finalizer was taken off, though the cache does not show it yet: they are counted. */
+  readonly freed: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+/** Where the job stands. */
+export interface JobTally {
+  readonly active: readonly Pod[];
+  readonly ready: number;
+  readonly terminating: number;
+  readonly uncountedSucceeded: ReadonlySet<string>;
+  readonly uncountedFailed: ReadonlySet<string>;
+  /** Ended since they were last counted. */
+  readonly newSucceeded: readonly Pod[];
+  readonly newFailed: readonly Pod[];
+  /** In all, those that are still to be counted included. */
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Of Indexed jobs: what the status says, what is so now, and with a limit per index which have failed for good. */
+  readonly knownIndexes: IndexSet;
+  readonly succeededIndexes: IndexSet;
+  readonly failedIndexes: IndexSet | undefined;
+  /** With a limit per index: the last failed pod of each index that is to be tried again. It stays until its successor is there, for it holds the count. */
+  readonly heldByIndex: ReadonlyMap<number, Pod>;
+}
+
+export function isTracked({ freed }: JobFacts, pod: Pod): boolean {
+  return hasTrackingFinalizer(pod) && !freed.has(pod.metadata.uid);
+}
+
+export function tallyJob(facts: JobFacts): JobTally {
+  const { job, pods } = facts;
+  const { status = {} } = job;
+  const active = pods.filter(isPodActive);
+  const uncountedSucceeded = new Set(status.uncountedTerminatedPods?.succeeded);
+  const uncountedFailed = new Set(status.uncountedTerminatedPods?.failed);
+  const isNew = (pod: Pod, uncounted: ReadonlySet<string>): boolean => isTracked(facts, pod) && !uncounted.has(pod.metadata.uid) && (!isIndexed(job) || validIndex(job, pod) !== undefined);
+  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncountedSucceeded));
+  const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncountedFailed));
+  const countingFailed = newFailed.filter((pod) => matchFailurePolicy(job.spec.podFailurePolicy, pod).counts).length;
+  const tally = {
+    active,
+    ready: active.filter(isPodReady).length,
+    terminating: pods.filter(isPodTerminating).length,
+    uncountedSucceeded,
+    uncountedFailed,
+    newSucceeded,
+    newFailed,
+    succeeded: (status.succeeded ?? 0) + newSucceeded.length + uncountedSucceeded.size,
+    failed: (status.failed ?? 0) + countingFailed + uncountedFailed.size,
+  };
+  if (!isIndexed(job)) return { ...tally, knownIndexes: IndexSet.empty, succeededIndexes: IndexSet.empty, failedIndexes: undefined, heldByIndex: new Map() };
+  return { ...tally, ...tallyIndexes(facts, active) };
+}
+
+type IndexTally = Pick<JobTally, 'succeeded' | 'knownIndexes' | 'succeededIndexes' | 'failedIndexes' | 'heldByIndex'>;
+
+function tallyIndexes(facts: JobFacts, active: readonly Pod[]): IndexTally {
+  const { job, pods } = facts;
+  const { completions = 0, backoffLimitPerIndex } = job.spec;
+  const indexesOf = (chosen: readonly Pod[]): IndexSet => IndexSet.of(chosen.flatMap((pod) => validIndex(job, pod) ?? []));
+  const tracked = pods.filter(hasTrackingFinalizer);
+  const knownIndexes = IndexSet.parse(job.status?.completedIndexes, completions);
+  const succeededIndexes = knownIndexes.union(indexesOf(tracked.filter(({ status }) => status?.phase === 'Succeeded')));
+  const result = { succeeded: succeededIndexes.total, knownIndexes, succeededIndexes };
+  if (backoffLimitPerIndex === undefined) return { ...result, failedIndexes: undefined, heldByIndex: new Map() };
+  const failedIndexes = IndexSet.parse(job.status?.failedIndexes, completions).union(indexesOf(tracked.filter((pod) => endsIndex(job, pod))));
+  const settled = succeededIndexes.union(failedIndexes).union(indexesOf(active));
+  return { ...result, failedIndexes, heldByIndex: heldPods(facts, settled) };
+}
+
+/** Whether its failure is the last that its index may have. */
+function endsIndex(job: Job, pod: Pod): boolean {
+  if (!isFailed(job, pod)) return false;
+  const { action, counts } = matchFailurePolicy(job.spec.podFailurePolicy, pod);
+  return action === 'FailIndex' || (counts && indexFailures(pod) >= (job.spec.backoffLimitPerIndex ?? 0));
+}
+
+function heldPods(facts: JobFacts, settled: IndexSet): Map<number, Pod> {
+  const held = new Map<number, Pod>();
+  const failures = (pod: Pod): number => indexFailures(pod) + indexIgnoredFailures(pod);
+  for (const pod of facts.pods) {
+    const index = validIndex(facts.job, pod);
+    if (index === undefined || settled.has(index) || !isTracked(facts, pod) || !isFailed(facts.job, pod)) continue;
+    const before = held.get(index);
+    if (before === undefined || (failures(before) <= failures(pod) && finishedAtMs(pod) >= finishedAtMs(before))) held.set(index, pod);
+  }
+  return held;
+}

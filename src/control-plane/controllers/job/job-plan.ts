@@ -1,0 +1,83 @@
+import type { Job } from '../../../api/batch/job.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isPodTerminating } from '../../controller-runtime/pod-facts.ts';
+import { rankForDeletion } from '../../controller-runtime/deletion-rank.ts';
+import { IndexSet } from './index-set.ts';
+import { failureWaitMs, finishedAtMs } from './job-backoff.ts';
+import type { FailureRecord } from './job-backoff.ts';
+import { completionIndex, indexFailures, indexIgnoredFailures, isIndexed, isSuspended, onlyReplacesFailed, validIndex } from './job-facts.ts';
+import type { JobFacts, JobTally } from './job-facts.ts';
+
+/** Made or deleted in one pass at most (upstream: MaxPodCreateDeletePerSync). */
+const BURST = 500;
+
+export type JobPlan =
+  | { readonly kind: 'nothing' }
+  /** Pods that are too many; they are not counted as failed. */
+  | { readonly kind: 'delete'; readonly pods: readonly Pod[] }
+  /** Without indexes an `undefined` for each pod. */
+  | { readonly kind: 'create'; readonly indexes: readonly (number | undefined)[] }
+  /** Pods are missing but failed too recently. */
+  | { readonly kind: 'wait'; readonly ms: number };
+
+/** What to do about the pods of a job that goes on (upstream: manageJob). */
+export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord | undefined): JobPlan {
+  const { job, nowMs } = facts;
+  const { active } = tally;
+  const wanted = isSuspended(job) ? 0 : wantedActive(job, tally);
+  const surplus = isSuspended(job) ? active : selectSurplus(job, active, Math.max(0, active.length - wanted), nowMs);
+  if (surplus.length > 0) return { kind: 'delete', pods: surplus.slice(0, BURST) };
+  const missing = wanted - active.length - (onlyReplacesFailed(job) ? tally.terminating : 0);
+  if (isSuspended(job) || missing <= 0) return { kind: 'nothing' };
+  if (job.spec.backoffLimitPerIndex !== undefined && isIndexed(job)) return planIndexes(facts, tally, Math.min(missing, BURST));
+  const waitMs = failureWaitMs(record, nowMs);
+  if (waitMs > 0) return { kind: 'wait', ms: waitMs };
+  const count = Math.min(missing, BURST);
+  const indexes = isIndexed(job) ? firstPending(facts, tally, count) : Array.from({ length: count }, () => undefined);
+  return indexes.length === 0 ? { kind: 'nothing' } : { kind: 'create', indexes };
+}
+
+/** With a number of completions never more than are missing; without one as many as may run beside each other, until one has succeeded. */
+function wantedActive({ spec }: Job, { succeeded, active }: JobTally): number {
+  const parallelism = spec.parallelism ?? 1;
+  if (spec.completions === undefined) return succeeded > 0 ? active.length : parallelism;
+  return Math.max(0, Math.min(parallelism, spec.completions - succeeded));
+}
+
+/** At least `atLeast`; of an Indexed job also each that doubles an index or has none that is wanted. */
+function selectSurplus(job: Job, active: readonly Pod[], atLeast: number, nowMs: number): Pod[] {
+  const ranked = rankForDeletion(active, [], nowMs);
+  const surplus = new Set<Pod>();
+  if (isIndexed(job)) {
+    const seen = new Set<number>();
+    // The last to be given up stays.
+    for (const pod of ranked.toReversed()) {
+      const index = validIndex(job, pod);
+      if (index === undefined || seen.has(index)) surplus.add(pod);
+      else seen.add(index);
+    }
+  }
+  for (const pod of ranked) {
+    if (surplus.size >= atLeast) break;
+    surplus.add(pod);
+  }
+  return [...surplus];
+}
+
+function firstPending({ job, pods }: JobFacts, { active, succeededIndexes, failedIndexes = IndexSet.empty }: JobTally, count: number): number[] {
+  const waited = onlyReplacesFailed(job) ? pods.filter(isPodTerminating) : [];
+  const running = IndexSet.of([...active, ...waited].flatMap((pod) => completionIndex(pod) ?? []));
+  return succeededIndexes.union(running).union(failedIndexes).firstMissing(count, job.spec.completions ?? 0);
+}
+
+/** Each index waits for itself. */
+function planIndexes(facts: JobFacts, tally: JobTally, count: number): JobPlan {
+  const waits = firstPending(facts, tally, count).map((index) => {
+    const held = tally.heldByIndex.get(index);
+    const record = held === undefined ? undefined : { failures: indexFailures(held) + indexIgnoredFailures(held) + 1, lastMs: finishedAtMs(held) };
+    return { index, ms: failureWaitMs(record, facts.nowMs) };
+  });
+  const due = waits.filter(({ ms }) => ms === 0).map(({ index }) => index);
+  if (due.length > 0) return { kind: 'create', indexes: due };
+  return waits.length === 0 ? { kind: 'nothing' } : { kind: 'wait', ms: Math.min(...waits.map(({ ms }) => ms)) };
+}
