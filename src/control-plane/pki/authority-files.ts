@@ -33,7 +33,7 @@ export async function ensureAuthority(folder: string, nowMs: number): Promise<Au
     if (await isAlone(folder, 'ca.key')) return writeAuthority(certificateFile, key, nowMs);
     throw broken(certificateFile, 'is missing, but its key and other files of the cluster are there', 'restore it from a backup; a new one would make all issued certificates worthless');
   }
-  const certificate = readCertificate(certificateFile, certificatePem);
+  const certificate = readCertificate(certificateFile, certificatePem, 'restore it from a backup');
   if (!certificate.ca) throw broken(certificateFile, 'is no certificate of an authority', 'put the certificate of the cluster’s authority there');
   if (nowMs >= certificate.validToDate.getTime()) throw broken(certificateFile, `expired at ${certificate.validToDate.toISOString()}`, 'replace the authority, or set the clock right');
   if (keyPem === undefined) return { certificatePem, certificate, key: undefined };
@@ -75,11 +75,11 @@ export function broken(file: string, what: string, whatToDo: string): KubeletErr
   return new KubeletError('Invalid', `${file} ${what}; ${whatToDo}`, { op: 'load certificates' });
 }
 
-export function readCertificate(file: string, pem: string): X509Certificate {
+export function readCertificate(file: string, pem: string, whatToDo = 'restore it from a backup, or move it and its key away to have both made anew'): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw broken(file, `is no certificate that can be read (${error instanceof Error ? error.message : String(error)})`, 'restore it from a backup, or move it away if it may be made anew');
+    throw broken(file, `is no certificate that can be read (${error instanceof Error ? error.message : String(error)})`, whatToDo);
   }
 }
 

@@ -110,7 +110,7 @@ describe('certificate files that are wrong', () => {
       if (content !== undefined) assert.equal(read(name), content);
       writeFileSync(file(name), good);
     };
-    await damage('pki/ca.crt', 'rubbish', /pki\/ca\.crt is no certificate that can be read .*; restore it/);
+    await damage('pki/ca.crt', 'rubbish', /pki\/ca\.crt is no certificate that can be read .*; restore it from a backup$/);
     await damage('pki/ca.crt', undefined, /pki\/ca\.crt is missing, but its key .*; restore it from a backup/);
     await damage('pki/ca.key', other.read('pki/ca.key'), /pki\/ca\.key does not belong to .*ca\.crt; restore/);
     await damage('pki/ca.key', read('pki/ca.key').slice(0, 100), /pki\/ca\.key is no private key that can be read/);

@@ -111,7 +111,7 @@ function readEmbedded(file: string, content: string): Embedded | undefined {
   const [certificate, key, server] = [field('client-certificate-data'), field('client-key-data'), field('server')];
   if (certificate === undefined || key === undefined || server === undefined) return undefined;
   const decode = (text: string): string => Buffer.from(text, 'base64').toString();
-  return { certificate: readCertificate(file, decode(certificate)), key: readKey(file, decode(key)), server };
+  return { certificate: readCertificate(file, decode(certificate), 'move it away to have it made anew'), key: readKey(file, decode(key)), server };
 }
 
 export interface KubeconfigParts {
