@@ -46,6 +46,7 @@ const headersTimeoutMs = 32_000;
 /** Time for a whole request; its body is bounded by the time-out of the request path as well. */
 const requestTimeoutMs = 60_000;
 const idleTimeoutMs = 180_000;
+const keepAliveProbeMs = 30_000;
 const handshakeTimeoutMs = 10_000;
 /** As Go's default, 1 MiB, less what Node keeps twice. */
 const maxHeaderBytes = 256 * 1024;
@@ -125,6 +126,8 @@ export class HttpServer {
       return;
     }
     this.#sockets.add(socket);
+    // A watcher whose machine went away without a word is noticed, too.
+    socket.setKeepAlive(true, keepAliveProbeMs);
     socket.on('close', () => {
       this.#sockets.delete(socket);
       this.#busy.delete(socket);
