@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { createCertificateApproval, createCertificateRequestSignature, createCertificateSigning, createCertificateSubjectRestriction } from '../admission/certificates.ts';
 import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
@@ -12,6 +13,7 @@ import type { RoleGrants } from '../authz/rbac/role-grants.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
+import type { CertificateRequest } from '../pki/request-reader.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
 export interface AdmissionParts {
@@ -27,18 +29,22 @@ export function composeAdmission(options: ControlPlaneOptions, { reader, grants,
   const ordered: readonly AdmissionPlugin[] = [
     createNamespaceLifecycle(reader),
     createServiceAccountAdmission({ reader, clock, random }),
-    createNodeRestriction({ reader, authorizer, readCommonName }),
+    createNodeRestriction({ reader, authorizer, readCommonName: async (pem) => (await readRequest(pem)).commonName }),
     taintNodesByCondition,
     createPriority(reader),
     createDefaultTolerationSeconds({ seconds: options.tolerationSeconds }),
     createRuntimeClassAdmission(reader),
+    createCertificateApproval(authorizer),
+    createCertificateSigning(authorizer),
+    createCertificateSubjectRestriction(readRequest),
+    createCertificateRequestSignature(readRequest),
     createRbacEscalationCheck(grants, authorizer),
   ];
   return ordered.filter(({ name }) => !options.disabledAdmission.includes(name));
 }
 
 /** What reads requests costs memory, and they are rare. */
-async function readCommonName(request: string): Promise<string> {
+async function readRequest(pem: string): Promise<CertificateRequest> {
   const { readCertificateRequest } = await import('../pki/request-reader.ts');
-  return readCertificateRequest(request).commonName;
+  return readCertificateRequest(pem);
 }

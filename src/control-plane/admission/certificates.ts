@@ -1,0 +1,98 @@
+import { Buffer } from 'node:buffer';
+import { certificateSigningRequests } from '../../api/client/resource-types.ts';
+import { semanticEqual } from '../../api/semantic-equal.ts';
+import { invalid } from '../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
+import type { Authorizer, UserInfo } from '../model/user-info.ts';
+import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
+
+const clientSigner = 'kubernetes.io/kube-apiserver-client';
+
+const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE', subresource: string): boolean =>
+  attributes.operation === operation && isAbout(attributes, certificateSigningRequests, subresource);
+
+/** Whether the user may do that for this signer, or for all signers of its domain. */
+async function mayFor(authorizer: Authorizer, user: UserInfo, verb: 'approve' | 'sign', signerName: string): Promise<boolean> {
+  const [domain = ''] = signerName.split('/');
+  for (const name of [signerName, `${domain}/*`]) {
+    const { decision } = await authorizer.authorize({
+      user, verb, resourceRequest: true, apiGroup: 'certificates.k8s.io', apiVersion: '*', resource: 'signers', subresource: '', namespace: '', name, path: '',
+    });
+    if (decision === 'allow') return true;
+  }
+  return false;
+}
+
+/** Approving takes the right to approve for the signer; that to write the subresource is not enough. Upstream: CertificateApproval. */
+export function createCertificateApproval(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: 'CertificateApproval',
+    handles: (attributes) => isWrite(attributes, 'UPDATE', 'approval'),
+    validate: async (attributes) => {
+      const { signerName } = oldObjectOf(attributes, certificateSigningRequests).spec;
+      if (!(await mayFor(authorizer, attributes.context.user, 'approve', signerName))) throw refusal(attributes, `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`);
+    },
+  };
+}
+
+/** The same for signing. Upstream: CertificateSigning. */
+export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: 'CertificateSigning',
+    handles: (attributes) => isWrite(attributes, 'UPDATE', 'status'),
+    validate: async (attributes) => {
+      const old = oldObjectOf(attributes, certificateSigningRequests);
+      const { status } = objectOf(attributes, certificateSigningRequests);
+      if (semanticEqual(status, old.status)) return;
+      const { signerName } = old.spec;
+      if (!(await mayFor(authorizer, attributes.context.user, 'sign', signerName))) throw refusal(attributes, `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`);
+    },
+  };
+}
+
+/** What these plugins must know of a request in PEM. Throws for what is none. */
+export type ReadRequest = (pem: string) => Promise<{ readonly organizations: readonly string[]; readonly isSignedByItself: boolean }>;
+
+/** Nobody gets a client certificate of the group that may do everything. Upstream: CertificateSubjectRestriction. */
+export function createCertificateSubjectRestriction(read: ReadRequest): AdmissionPlugin {
+  return {
+    name: 'CertificateSubjectRestriction',
+    handles: (attributes) => isWrite(attributes, 'CREATE', ''),
+    validate: async (attributes) => {
+      const { spec } = objectOf(attributes, certificateSigningRequests);
+      if (spec.signerName !== clientSigner) return;
+      const { organizations } = await readOr(read, spec.request, (why) => refusal(attributes, `failed to parse CSR: ${why}`));
+      if (organizations.includes('system:masters')) throw refusal(attributes, `use of ${clientSigner} signer with system:masters group is not allowed`);
+    },
+  };
+}
+
+/**
+ * A request must be one, and signed by the key it is for. Upstream asks that in validation, which here is not to know certificates: so this is a plugin,
+ * of a name upstream does not have.
+ */
+export function createCertificateRequestSignature(read: ReadRequest): AdmissionPlugin {
+  return {
+    name: 'CertificateRequestSignature',
+    handles: (attributes) => isWrite(attributes, 'CREATE', ''),
+    validate: async (attributes) => {
+      const { metadata, spec } = objectOf(attributes, certificateSigningRequests);
+      const refuse = (why: string): Error => {
+        const errors = new FieldErrors();
+        errors.invalid('spec.request', spec.request, why);
+        return invalid({ group: 'certificates.k8s.io', kind: 'CertificateSigningRequest' }, metadata.name, errors.list);
+      };
+      const { isSignedByItself } = await readOr(read, spec.request, refuse);
+      if (!isSignedByItself) throw refuse('x509: the signature is not by the key of the request');
+    },
+  };
+}
+
+async function readOr(read: ReadRequest, base64: string, refuse: (why: string) => Error): ReturnType<ReadRequest> {
+  try {
+    return await read(Buffer.from(base64, 'base64').toString());
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+}
