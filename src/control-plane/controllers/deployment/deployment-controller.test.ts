@@ -205,6 +205,23 @@ describe('scaling', () => {
     await world.stop();
   });
 
+  it('to the size that the old set has come down to in a rollout does not hold that rollout up', async () => {
+    const world = await setUp(build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }));
+    await world.run(4_000);
+    world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'v2' ? 'running' : startsSlowly(pod, ageMs));
+    const end = world.api.script(({ verb, plural }) => (verb === 'create' && plural === 'replicasets' ? forbidden({ group: 'apps', plural: 'replicasets' }, 'x', 'not now') : undefined));
+    roll(world, 'v2');
+    await world.run(500);
+    const old = setOf(world, 'v1') as ReplicaSet;
+    world.api.change(replicaSets, keyOf(old), (set) => ({ ...set, spec: { ...set.spec, replicas: 1 } }));
+    end();
+    change(world, { replicas: 1 });
+    world.fate = startsSlowly;
+    await world.run(10_000);
+    assert.deepEqual(sizes(world), { v1: 0, v2: 1 });
+    await world.stop();
+  });
+
   it('a paused deployment is scaled but not rolled out; resumed, it goes on; the deadline does not count the pause', async () => {
     const world = await setUp(build(2, { progressDeadlineSeconds: 20 }));
     await world.run(4_000);

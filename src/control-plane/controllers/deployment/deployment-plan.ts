@@ -175,21 +175,25 @@ function recreate(draft: Draft, oldPodsRunning: boolean): void {
   if (isComplete(draft.deployment, draft.deployment.status)) cleanUp(draft);
 }
 
-/** After the deployment was scaled: gives each set its share, so that a rollout under way goes neither faster nor slower for it. */
+/**
+ * After the deployment was scaled: gives each set its share, so that a rollout under way goes neither faster nor slower for it. The new size is written
+ * down in every case: a set that happens to have it already would else look as if the deployment was being scaled for ever, as it does upstream.
+ */
 function scale(draft: Draft): void {
   const { deployment, newSet } = draft;
   const wanted = wantedReplicas(deployment);
   const active = draft.all.filter(isActiveSet);
   const [only = newSet ?? draft.old.at(-1)] = active;
   if (active.length <= 1) {
-    if (only !== undefined) draft.resize(only, wanted);
+    if (only !== undefined) draft.resize(only, wanted, true);
     return;
   }
   if (newSet !== undefined && isSaturated(deployment, newSet)) {
     for (const set of draft.old) draft.resize(set, 0);
     return;
   }
-  if (isRollingUpdate(deployment)) for (const { set, replicas } of shareReplicas(deployment, active)) draft.resize(set, replicas, true);
+  const shares = isRollingUpdate(deployment) ? shareReplicas(deployment, active) : active.map((set) => ({ set, replicas: sizeOf(set) }));
+  for (const { set, replicas } of shares) draft.resize(set, replicas, true);
 }
 
 /** The new set has all replicas, all available, and knows how many are wanted. */
