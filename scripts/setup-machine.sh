@@ -39,6 +39,7 @@ if [ "$purpose" = test ]; then
   have docker-registry || need docker-registry "image pulls are tested against a real registry on loopback"
   have htpasswd || need apache2-utils "the registry's password file"
   have openssl || need openssl "the registry's certificate"
+  have kubectl || need kubernetes-client "the control plane is tested with the real kubectl"
   have etcd || need etcd-server "the control plane's store on etcd is tested against a real one"
   have mkfs.ext4 || need e2fsprogs "the full-disk test uses a small loop device"
 fi

@@ -26,6 +26,7 @@ const STAGES: readonly Stage[] = [
   { name: 'unit', script: 'test:unit', kind: 'tests' },
   { name: 'simulation', script: 'test:simulation', kind: 'tests' },
   { name: 'integration', script: 'test:integration', kind: 'tests' },
+  { name: 'e2e', script: 'test:e2e', kind: 'tests' },
 ];
 
 /** Far more than a stage needs; all of them together should take under 15 minutes. */

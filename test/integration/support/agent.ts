@@ -12,7 +12,7 @@ import { machineEnvironment } from '../../../src/up/commands.ts';
 import { lastLines } from '../../../src/up/containerd.ts';
 import { describeProcess, isAlive, type ProcessRecord, stopProcess, waitUntil, writeProcessFile } from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
-import { agentProgram } from './agent-build.ts';
+import { builtProgram } from './agent-build.ts';
 import { assertNoPodLeftovers, testCgroupDriver, type TestContainerd } from './containerd.ts';
 import { type Change, containerId, isReady, PodWatch } from './watch.ts';
 
@@ -70,7 +70,7 @@ export class TestAgent {
 
   /** Makes the folders; starts nothing. */
   static async prepare(containerd: TestContainerd, options: TestAgentOptions = {}): Promise<TestAgent> {
-    const [program, port, healthzPort] = await Promise.all([agentProgram(), freePort(0), freePort(0)]);
+    const [program, port, healthzPort] = await Promise.all([builtProgram('kubelet'), freePort(0), freePort(0)]);
     return new TestAgent(containerd, options, { program, port, healthzPort });
   }
 

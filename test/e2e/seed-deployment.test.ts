@@ -1,0 +1,113 @@
+// The issue's own measure: the documents' Deployment through its whole life with nothing but kubectl, on both stores, and with the process killed at
+// random moments of it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { seededRandom } from '../../src/base/random.ts';
+import { pause } from '../../src/up/processes.ts';
+import { startEtcd } from '../integration/support/etcd.ts';
+import { startCluster } from './support/cluster.ts';
+import type { TestCluster } from './support/cluster.ts';
+import { nginxDeployment } from './support/nginx-deployment.ts';
+
+/** Every step is what a person would type; `run` may be made to try again, for while the server is dead. */
+async function wholeLife(run: (args: readonly string[], input?: string) => Promise<string>): Promise<void> {
+  const name = 'deployment/nginx-deployment';
+  const settled = (): Promise<string> => run(['rollout', 'status', name, '--timeout=60s']);
+  const images = (): Promise<string> => run(['get', 'pods', '-l', 'app=nginx', '--field-selector=status.phase=Running', '-o', 'jsonpath={.items[*].spec.containers[0].image}']);
+  await run(['apply', '-f', '-'], nginxDeployment);
+  await settled();
+  assert.equal((await images()).trim().split(/\s+/).length, 3);
+  await run(['scale', name, '--replicas=5']);
+  await settled();
+  await run(['set', 'image', name, 'nginx=nginx:2']);
+  await settled();
+  await eventually(async () => assert.deepEqual([...new Set((await images()).trim().split(/\s+/))], ['nginx:2']));
+  assert.equal((await images()).trim().split(/\s+/).length, 5);
+  await run(['rollout', 'undo', name]);
+  await settled();
+  await eventually(async () => assert.deepEqual([...new Set((await images()).trim().split(/\s+/))], ['nginx']));
+  const revisions = await run(['get', 'replicasets', '-l', 'app=nginx', '-o', 'jsonpath={.items[*].metadata.annotations.deployment\\.kubernetes\\.io/revision}']);
+  assert.deepEqual(revisions.trim().split(/\s+/).sort(), ['2', '3']);
+  await run(['delete', name, '--ignore-not-found']);
+  await eventually(async () => assert.equal(await run(['get', 'deployments,replicasets,pods', '-l', 'app=nginx', '-o', 'name']), ''));
+}
+
+async function eventually(check: () => Promise<void>): Promise<void> {
+  for (let left = 150; ; left--) {
+    try {
+      return await check();
+    } catch (error) {
+      if (left === 0) throw error;
+      await pause(100);
+    }
+  }
+}
+
+describe('the seed Deployment with nothing but kubectl', () => {
+  it('goes through apply, scale, rolling update, undo and delete on SQLite', async () => {
+    const cluster = await startCluster({ nodes: 3 });
+    try {
+      await wholeLife(cluster.kubectl);
+    } finally {
+      await cluster.stop();
+    }
+  });
+
+  it('does so on etcd', async () => {
+    const etcd = await startEtcd();
+    const cluster = await startCluster({ nodes: 3, etcd });
+    try {
+      await wholeLife(cluster.kubectl);
+    } finally {
+      await cluster.stop();
+      await etcd.stop();
+    }
+  });
+
+  for (const store of ['sqlite', 'etcd'] as const) {
+    it(`loses nothing when the control plane is killed again and again meanwhile, on ${store}`, async () => {
+      const etcd = store === 'etcd' ? await startEtcd() : undefined;
+      const cluster = await startCluster({ nodes: 3, ...(etcd !== undefined && { etcd }) });
+      const random = seededRandom(7);
+      let over = false;
+      const killer = killing(cluster, random.next.bind(random), () => over);
+      try {
+        await wholeLife((args, input) => insisting(cluster, args, input));
+        over = true;
+        assert.ok((await killer) >= 3, 'the control plane was killed at least three times');
+      } finally {
+        over = true;
+        await killer;
+        await cluster.stop();
+        await etcd?.stop();
+      }
+    });
+  }
+});
+
+/** More would only take longer: every step of the life has been hit by then. */
+const enoughKills = 8;
+
+/** Kills and starts at random moments until it is `over`; answers how often. */
+async function killing(cluster: TestCluster, next: () => number, over: () => boolean): Promise<number> {
+  let kills = 0;
+  while (!over() && kills < enoughKills) {
+    await pause(200 + next() * 1200);
+    if (over()) break;
+    await cluster.kill();
+    kills++;
+    await cluster.start();
+  }
+  return kills;
+}
+
+/** As a person would: a command that failed because nobody answered is typed again. What was refused is not. */
+async function insisting(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
+  for (let left = 60; ; left--) {
+    const { code, stdout, stderr } = await cluster.tryKubectl(args, input);
+    if (code === 0) return stdout;
+    const unanswered = /refused|EOF|reset by peer|broken pipe|TLS handshake|closed|unexpected error when reading|connection|timed out|not ready|etcdserver|unable to connect|InternalError/i.test(stderr);
+    if (!unanswered || left === 0) throw new Error(`kubectl ${args.join(' ')}: ${stdout}${stderr}`);
+    await pause(200);
+  }
+}

@@ -1,0 +1,141 @@
+// A whole control plane as its own process, with fake nodes and the real kubectl, for tests of what users see.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { freePort } from '../../../src/up/agent.ts';
+import { machineEnvironment } from '../../../src/up/commands.ts';
+import { describeProcess, isAlive, signalProcess, stopProcess, waitUntil } from '../../../src/up/processes.ts';
+import { builtProgram } from '../../integration/support/agent-build.ts';
+import type { TestEtcd } from '../../integration/support/etcd.ts';
+import { HttpApiClient } from '../../../src/client/http-api-client.ts';
+import { HttpTransport } from '../../../src/client/http-transport.ts';
+import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
+
+export interface KubectlResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface TestClusterOptions {
+  /** Fake nodes to begin with. */
+  readonly nodes?: number;
+  /** Absent: SQLite. */
+  readonly etcd?: TestEtcd;
+  readonly flags?: readonly string[];
+  /** Another server of the same cluster: same certificates, same store. */
+  readonly folder?: string;
+}
+
+export interface TestCluster {
+  readonly folder: string;
+  readonly port: number;
+  /** Of an administrator. */
+  readonly kubeconfig: string;
+  /** kubectl with its words, and what it reads; whatever it answers. */
+  tryKubectl(args: readonly string[], input?: string): Promise<KubectlResult>;
+  /** The same; its standard output, or an error that shows all it said. */
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  /** Of an administrator, over HTTP. */
+  client(): HttpApiClient;
+  /** SIGKILL, as a power cut would. */
+  kill(): Promise<void>;
+  /** Again on the same port and folder. */
+  start(): Promise<void>;
+  /** What the process has written. */
+  log(): string;
+  pid(): number;
+  stop(): Promise<void>;
+}
+
+const startLimitMs = 60_000;
+const kubectlLimitMs = 120_000;
+
+export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+  const folder = options.folder ?? mkdtempSync(path.join(tmpdir(), 'kts-cluster-'));
+  const port = await freePort(0);
+  const logFile = path.join(folder, `control-plane-${port}.log`);
+  const kubeconfig = path.join(folder, 'super-admin.conf');
+  const program = await builtProgram('kubelet-control-plane');
+  const store = options.etcd === undefined ? [] : ['--storage-backend=etcd3', `--etcd-servers=${options.etcd.endpoint}`];
+  const flags = [`--data-dir=${folder}`, `--secure-port=${port}`, '--bind-address=127.0.0.1', ...store, ...(options.flags ?? [])];
+  let record: ReturnType<typeof describeProcess>;
+  const transports: HttpTransport[] = [];
+  const log = (): string => readFileSync(logFile, 'utf8');
+  const start = async (): Promise<void> => {
+    const before = isWritten(logFile) ? log().length : 0;
+    const out = openSync(logFile, 'a');
+    const child = spawn(program, flags, { stdio: ['ignore', out, out], env: machineEnvironment() });
+    closeSync(out);
+    record = describeProcess(child.pid ?? 0);
+    const ready = await waitUntil(() => child.exitCode !== null || log().slice(before).includes('"serving"'), startLimitMs, 50);
+    if (!ready || child.exitCode !== null) throw new Error(`the control plane did not start:\n${log().slice(before)}`);
+  };
+  const run = (args: readonly string[], input?: string): Promise<KubectlResult> => runKubectl([`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args], input);
+  await start();
+  const nodes = options.nodes === undefined ? undefined : await startFakeNodes(kubeconfig, options.nodes, folder);
+  return {
+    folder,
+    port,
+    kubeconfig,
+    tryKubectl: run,
+    kubectl: async (args, input) => {
+      const { code, stdout, stderr } = await run(args, input);
+      if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`);
+      return stdout;
+    },
+    client: () => {
+      const transport = new HttpTransport({ ...readKubeconfig(kubeconfig), server: `https://127.0.0.1:${port}` }, { userAgent: 'e2e' });
+      transports.push(transport);
+      return new HttpApiClient(transport);
+    },
+    kill: async () => {
+      if (record === undefined) return;
+      signalProcess(record, 'SIGKILL');
+      await waitUntil(() => !isAlive(record), 10_000, 10);
+    },
+    start,
+    log,
+    pid: () => record?.pid ?? 0,
+    stop: async () => {
+      await nodes?.();
+      for (const transport of transports) transport.close();
+      await stopProcess(record, 15_000);
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function isWritten(file: string): boolean {
+  try {
+    return readFileSync(file).length >= 0;
+  } catch {
+    return false; // Not yet made.
+  }
+}
+
+/** Resolves when they are registered; answers with what stops them. */
+export async function startFakeNodes(kubeconfig: string, count: number, folder: string, flags: readonly string[] = []): Promise<() => Promise<void>> {
+  const logFile = path.join(folder, `fake-nodes-${Date.now()}.log`);
+  const out = openSync(logFile, 'a');
+  const child = spawn(await builtProgram('fake-nodes'), [String(count), `--kubeconfig=${kubeconfig}`, ...flags], { stdio: ['ignore', out, out], env: machineEnvironment() });
+  closeSync(out);
+  const record = describeProcess(child.pid ?? 0);
+  const ready = await waitUntil(() => child.exitCode !== null || readFileSync(logFile, 'utf8').includes('nodes are ready'), startLimitMs, 50);
+  if (!ready || child.exitCode !== null) throw new Error(`the fake nodes did not start:\n${readFileSync(logFile, 'utf8')}`);
+  return () => stopProcess(record, 10_000);
+}
+
+function runKubectl(args: readonly string[], input?: string): Promise<KubectlResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: '/nonexistent', KUBECTL_EXTERNAL_DIFF: 'diff -u' }, timeout: kubectlLimitMs });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+    // A command that reads nothing may be gone before it is written to.
+    child.stdin.on('error', () => undefined).end(input ?? '');
+  });
+}

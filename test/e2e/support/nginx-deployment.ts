@@ -1,0 +1,19 @@
+/** The Deployment that the documents this project comes from follow from `kubectl apply` to its containers. */
+export const nginxDeployment = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: nginx-deployment
+spec:
+  replicas: 3
+  selector:
+    matchLabels:
+      app: nginx
+  template:
+    metadata:
+      labels:
+        app: nginx
+    spec:
+      containers:
+        - name: nginx
+          image: nginx
+`;
