@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { isKind } from '../../base/errors.ts';
 import { noNames } from './certificate-template.ts';
-import { privateKeyPem } from './pem.ts';
+import { privateKeyPem, toPem } from './pem.ts';
+import { readCertificateRequest } from './request-reader.ts';
 import { refuseRequest, requestValidity, signerNames } from './request-policy.ts';
 import type { SignerName } from './request-policy.ts';
 import { createRequestSigner } from './request-signer.ts';
@@ -83,6 +85,26 @@ describe('signing requests', () => {
     await assert.rejects(sign({ request: 'rubbish' }), /PEM block type must be CERTIFICATE REQUEST/);
     await assert.rejects(sign({ request: '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n' }), /cannot be read/);
     await assert.rejects(sign({ signerName: signerNames.legacyUnknown, request: request('/CN=x'), usages: ['flying'] }), /unrecognized usage values: \["flying"\]/);
+  });
+
+  it('survives requests that are damaged anywhere', () => {
+    const good = Buffer.from(request('/O=devs/CN=jane', 'subjectAltName=DNS:a.example,IP:192.0.2.1').replaceAll(/-----.*-----|\n/g, ''), 'base64');
+    const damage = fc.record({ at: fc.nat({ max: good.length - 1 }), to: fc.nat({ max: 255 }), cut: fc.option(fc.nat({ max: good.length }), { nil: undefined }) });
+    fc.assert(
+      fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), (damages) => {
+        let bytes = Buffer.from(good);
+        for (const { at, to, cut } of damages) {
+          bytes[at] = to;
+          if (cut !== undefined) bytes = bytes.subarray(0, cut);
+        }
+        try {
+          readCertificateRequest(toPem('CERTIFICATE REQUEST', bytes));
+        } catch (error) {
+          assert.ok(isKind(error, 'Invalid'), String(error));
+        }
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('gives the authority’s key identifier to who looks for the issuer', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isKind } from '../../../base/errors.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
 import { alwaysAllow, alwaysDeny, systemMasters } from '../fixed-authorizers.ts';
 import { unionAuthorizer } from '../union.ts';
@@ -71,6 +73,18 @@ describe('ABAC', () => {
     fails(line({ usr: 'jane' }), /unknown field "usr"/);
     fails('{"apiVersion":"v1","kind":"Pod"}', /no kind "Pod" is registered for version "v1"/);
     fails('[]', /not an object/);
+  });
+
+  it('survives any file', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.json(), fc.string(), fc.object({ key: fc.constantFrom('spec', 'user', 'readonly', 'kind', 'apiVersion') }).map((value) => JSON.stringify(value)))), (lines) => {
+        try {
+          parseAbacPolicies('f', lines.join('\n'));
+        } catch (error) {
+          assert.ok(isKind(error, 'Invalid'), String(error));
+        }
+      }),
+    );
   });
 
   it('lists what a user may do', async () => {
