@@ -7,6 +7,7 @@ import { createTokenFileAuthenticator, parseTokenFile } from '../authn/files/tok
 import { createOidcAuthenticator } from '../authn/oidc/oidc-authenticator.ts';
 import { createServiceAccountAuthenticator, createTokenSigner } from '../authn/service-accounts/service-account-tokens.ts';
 import { openIdDocuments, tokenKeyOf } from '../authn/service-accounts/signing-keys.ts';
+import { tokenReviewer } from '../authn/tokens/review-token.ts';
 import { cachedTokenAuthenticator } from '../authn/tokens/token-cache.ts';
 import { unionTokenAuthenticator, withOwnAudiences } from '../authn/tokens/token-union.ts';
 import { askJson } from '../authn/webhook/http-json.ts';
@@ -75,7 +76,7 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
       createBearerAuthenticator(cached),
     ],
     services: signer,
-    authenticateToken: (token, audiences) => cached.authenticateToken(token, audiences.length === 0 ? apiAudiences : audiences),
+    authenticateToken: tokenReviewer(cached, apiAudiences),
     openIdDocuments: documentsOf(openIdDocuments(issuer, [key], `https://${hostAndPort(options)}/openid/v1/jwks`)),
     close: () => files.forEach((file) => file.stop()),
   };
