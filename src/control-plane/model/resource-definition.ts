@@ -50,7 +50,7 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   /** After the object is gone from the store: gives back what `allocate` took for it. */
   readonly deallocate?: (object: T, claims: Claims) => Promise<void>;
   /** Not stored at all: reviews. The answer to a create. */
-  readonly review?: (object: T, access: ReviewAccess) => Promise<T>;
+  readonly review?: (object: T, access: ReviewAccess, request: RequestFacts) => Promise<T>;
 }
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';

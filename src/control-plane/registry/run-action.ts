@@ -31,7 +31,7 @@ export async function runReview(tools: WriteTools, request: ResourceRequest, bod
   const object = definition.rules.applyDefaults({ ...decoded, metadata: { ...decoded.metadata, namespace } });
   const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }))) ?? object;
   await admitValidating(tools, attributesOf(request, 'CREATE', { object: admitted, oldObject: undefined }));
-  const answer = await definition.review?.(admitted, tools.reviewAccess(context));
+  const answer = await definition.review?.(admitted, tools.reviewAccess(context), requestFacts(tools, context));
   if (answer === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not a review`);
   return servedBody(withoutEmptyNames(answer));
 }

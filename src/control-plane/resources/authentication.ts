@@ -4,6 +4,7 @@ import { SelfSubjectReviewSchema } from '../../api/authentication/self-subject-r
 import type { TokenReview, TokenReviewStatus, UserInfo as UserInfoBody } from '../../api/authentication/token-review.ts';
 import { TokenReviewSchema } from '../../api/authentication/token-review.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
+import { formatTime } from '../../api/time.ts';
 import type { ResourceDefinition, ReviewAccess } from '../model/resource-definition.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { defineResource } from './define-resource.ts';
@@ -24,7 +25,8 @@ async function reviewToken({ spec }: TokenReview, access: ReviewAccess): Promise
     case 'user':
       return { authenticated: true, user: userBody(result.user), ...(result.audiences !== undefined && { audiences: [...result.audiences] }) };
     case 'none':
-      return { user: {} };
+      // Nobody knows it; upstream's bearer tokens say so in these words.
+      return { user: {}, error: 'invalid bearer token' };
     case 'failed':
       return { user: {}, error: result.error };
   }
@@ -48,7 +50,8 @@ const selfDefinition: ResourceDefinition<SelfSubjectReview> = {
   schema: SelfSubjectReviewSchema,
   storagePath: 'selfsubjectreviews',
   rules: reviewRules,
-  review: (review, { user }) => Promise.resolve({ ...review, status: { userInfo: userBody(user) } }),
+  // Upstream answers with an object of its own that has a time and no other metadata.
+  review: ({ metadata, ...review }, { user }, { nowMs }) => Promise.resolve({ ...review, metadata: { ...metadata, creationTimestamp: formatTime(nowMs) }, status: { userInfo: userBody(user) } }),
 };
 
 export const authenticationResources: readonly ResourceDefinition[] = [defineResource(selfDefinition), defineResource(tokenReviewDefinition)];

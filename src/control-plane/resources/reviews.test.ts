@@ -4,7 +4,7 @@ import type { ApiObject } from '../../api/client/resource-type.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { ReviewAccess } from '../model/resource-definition.ts';
 import type { AuthorizationAttributes } from '../model/user-info.ts';
-import { RulesGround } from './testing/rules-ground.ts';
+import { nowMs, RulesGround } from './testing/rules-ground.ts';
 
 /** Lets `ann` and the group `ops` read; everybody else is nobody's business, and `evil` is refused. */
 class FakeReviewAccess implements ReviewAccess {
@@ -40,7 +40,7 @@ const pods = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: '
 async function ask(apiVersion: string, kind: string, spec: object | undefined, { access = new FakeReviewAccess(), metadata = {} }: { access?: FakeReviewAccess; metadata?: object } = {}): Promise<unknown> {
   const ground = new RulesGround(apiVersion, kind, { metadata, ...(spec !== undefined && { spec }) });
   try {
-    const answer = (await ground.definition.review?.(ground.given(), access)) as ApiObject & { status?: unknown };
+    const answer = (await ground.definition.review?.(ground.given(), access, { user: access.user, nowMs })) as ApiObject & { status?: unknown };
     return answer.status;
   } catch (error) {
     assert.ok(error instanceof ApiStatusError);
@@ -52,12 +52,16 @@ test('a token review tells whose a token is, and why it is nobody\'s', async () 
   const review = (spec: object): Promise<unknown> => ask('authentication.k8s.io/v1', 'TokenReview', spec);
   assert.deepEqual(await review({ token: 'good', audiences: ['api'] }), { authenticated: true, user: { username: 'ann', uid: '7', groups: ['ops'] }, audiences: ['api'] });
   assert.deepEqual(await review({ token: 'bad' }), { user: {}, error: 'expired' });
-  assert.deepEqual(await review({ token: 'unknown' }), { user: {} });
+  assert.deepEqual(await review({ token: 'unknown' }), { user: {}, error: 'invalid bearer token' });
   assert.equal(await review({}), '400 token is required for TokenReview in authentication');
 });
 
 test('who asks who they are is told', async () => {
   assert.deepEqual(await ask('authentication.k8s.io/v1', 'SelfSubjectReview', undefined), { userInfo: { username: 'ann', groups: ['system:authenticated'], extra: { why: ['because'] } } });
+  const { definition } = new RulesGround('authentication.k8s.io/v1', 'SelfSubjectReview', {});
+  const access = new FakeReviewAccess();
+  const answer = await definition.review?.({ metadata: { name: '', namespace: '', uid: '' } }, access, { user: access.user, nowMs });
+  assert.equal(answer?.metadata.creationTimestamp, '2026-01-01T12:00:00Z');
 });
 
 test('an access review gives the decision on the user it names, a self review on who asks', async () => {
