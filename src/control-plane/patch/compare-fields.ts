@@ -1,11 +1,11 @@
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
-import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
+import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { equalJson, isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { objectPlan, valuesOf } from './object-plan.ts';
 import { fieldElement, itemElement } from './path-element.ts';
-import { isAbsent, isAtomic, wholeFields } from './typed-fields.ts';
+import { isAbsent, isAtomic, wholeNode } from './typed-fields.ts';
 
 /** What a write did, field by field. No field is in more than one of them. */
 export interface Comparison {
@@ -118,11 +118,11 @@ class Comparer {
   }
 
   #new(element: string, schema: Schema, value: unknown, alwaysThere: boolean): void {
-    this.changed.add(element, isAtomic(schema, value) ? leaf : makeNode(!alwaysThere, wholeFields(schema, value, alwaysThere)));
+    this.changed.add(element, wholeNode(schema, value, alwaysThere ? 'kept' : 'new'));
   }
 
   #gone(element: string, schema: Schema, value: unknown): void {
-    this.removed.add(element, isAtomic(schema, value) ? leaf : makeNode(true, wholeFields(schema, value)));
+    this.removed.add(element, wholeNode(schema, value, 'new'));
   }
 }
 

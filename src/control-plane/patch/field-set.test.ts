@@ -38,6 +38,15 @@ test('union, intersection and differences are those of sets of paths', () => {
   );
 });
 
+test('large sets are subtracted as small ones are', () => {
+  const many = Array.from({ length: 200 }, (_, index) => ['f:data', `f:k${index}`]);
+  const set = setOf([['f:data'], ...many, ['f:data', 'f:k1', 'f:x']]);
+  assert.deepEqual(keysOf(difference(set, setOf(many.slice(1)))), sorted(model([['f:data'], ['f:data', 'f:k0'], ['f:data', 'f:k1', 'f:x']])));
+  assert.deepEqual(recursiveDifference(set, setOf(many)), { 'f:data': {} });
+  const others = setOf(many.map(([, key = '']) => ['f:data', `${key}y`]));
+  assert.equal(difference(set, others), set);
+});
+
 test('sets in which nothing is left are no sets, so that equal sets look the same', () => {
   fc.assert(
     fc.property(anyPaths, anyPaths, (left, right) => {

@@ -11,41 +11,39 @@ export type FieldSet = { readonly [element: string]: FieldSet };
 export const leaf: FieldSet = Object.freeze({});
 const self = '.';
 
-export function hasNothingBelow(node: FieldSet): boolean {
-  for (const _ in node) return false;
-  return true;
-}
-
 /** Whether the element with this node is itself in the set, not only something below it. */
 export function isMember(node: FieldSet): boolean {
-  return Object.hasOwn(node, self) || hasNothingBelow(node);
+  return node === leaf || Object.hasOwn(node, self);
 }
 
-/** Whether anything below the element is in the set. */
+/** Whether anything below the element is in the set. There are no nodes but `leaf` with nothing below them: to look would take time with large sets. */
 export function hasChildren(node: FieldSet): boolean {
-  for (const key in node) if (key !== self) return true;
-  return false;
+  return node !== leaf;
 }
 
 /** The node of an element, from whether it is a member and what is below it; undefined for neither. */
 export function makeNode(member: boolean, below: FieldSet | undefined): FieldSet | undefined {
   if (below === undefined) return member ? leaf : undefined;
-  if (!member || Object.hasOwn(below, self)) return below;
-  return { [self]: leaf, ...below };
+  return !member || isMember(below) ? below : { [self]: leaf, ...below };
 }
 
-/** Collects elements; `build` gives undefined when there were none. */
+/** Collects the elements below a node, which may be a member itself; `build` gives undefined when it is none and there were none. */
 export class FieldSetBuilder {
+  readonly #member: boolean;
   #fields: Record<string, FieldSet> | undefined;
+
+  constructor(member = false) {
+    this.#member = member;
+  }
 
   add(element: string, node: FieldSet | undefined): void {
     if (node === undefined) return;
-    this.#fields ??= {};
+    this.#fields ??= this.#member ? { [self]: leaf } : {};
     setOwn(this.#fields, element, node);
   }
 
   build(): FieldSet | undefined {
-    return this.#fields;
+    return this.#fields ?? (this.#member ? leaf : undefined);
   }
 }
 
@@ -72,9 +70,8 @@ function combine(left: FieldSet, right: FieldSet): FieldSet {
 
 function combineNodes(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
-  const member = isMember(left) || isMember(right);
-  if (hasNothingBelow(left)) return makeNode(member, hasNothingBelow(right) ? undefined : right) ?? leaf;
-  if (hasNothingBelow(right)) return makeNode(member, left) ?? leaf;
+  if (left === leaf) return makeNode(true, right) ?? leaf;
+  if (right === leaf) return makeNode(true, left) ?? leaf;
   return combine(left, right);
 }
 
@@ -90,8 +87,10 @@ export function recursiveDifference(left: FieldSet | undefined, right: FieldSet 
 
 function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recursive: boolean): FieldSet | undefined {
   if (left === undefined || right === undefined) return left;
+  const elements = Object.keys(right);
+  if (elements.length > fewElements) return subtractMany(left, right, recursive);
   let out: Record<string, FieldSet> | undefined;
-  for (const element of Object.keys(right)) {
+  for (const element of elements) {
     const ours = childOf(left, element);
     if (ours === undefined || element === self) continue;
     const rest = subtractNode(ours, right[element] ?? leaf, recursive);
@@ -100,35 +99,53 @@ function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recur
     if (rest === undefined) delete out[element];
     else setOwn(out, element, rest);
   }
-  return out === undefined ? left : hasNothingBelow(out) ? undefined : out;
+  return out === undefined ? left : normalised(out);
+}
+
+/** Up to so many elements are taken out of a copy; more are left out while copying, since deleting from large objects is slow. */
+const fewElements = 50;
+
+function subtractMany(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet | undefined {
+  const out = new FieldSetBuilder(Object.hasOwn(left, self));
+  let changed = false;
+  for (const element of Object.keys(left)) {
+    if (element === self) continue;
+    const ours = left[element] ?? leaf;
+    const theirs = childOf(right, element);
+    const rest = theirs === undefined ? ours : subtractNode(ours, theirs, recursive);
+    changed ||= rest !== ours;
+    out.add(element, rest);
+  }
+  return changed ? out.build() : left;
+}
+
+function normalised(set: FieldSet): FieldSet | undefined {
+  for (const element in set) if (element !== self) return set;
+  return Object.hasOwn(set, self) ? leaf : undefined;
 }
 
 function subtractNode(ours: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
   const taken = isMember(theirs);
   if (taken && recursive) return undefined;
-  const member = isMember(ours);
-  if (!hasChildren(ours)) return member && !taken ? ours : undefined;
-  const below = subtract(ours, theirs, recursive);
-  if (!member || !taken) return below === undefined ? undefined : member && !hasChildren(below) ? leaf : below;
-  return withoutSelf(below);
-}
-
-function withoutSelf(node: FieldSet | undefined): FieldSet | undefined {
-  if (node === undefined || !hasChildren(node)) return undefined;
-  const { [self]: _, ...rest } = node;
-  return rest;
+  if (ours === leaf) return taken ? undefined : ours;
+  const rest = theirs === leaf ? ours : subtract(ours, theirs, recursive);
+  if (!taken || rest === undefined || !isMember(rest)) return rest;
+  if (rest === leaf) return undefined;
+  const { [self]: _, ...below } = rest;
+  return below;
 }
 
 export function intersection(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
-  if (left === undefined || right === undefined) return undefined;
+  return left === undefined || right === undefined ? undefined : intersect(left, right, false);
+}
+
+function intersect(left: FieldSet, right: FieldSet, member: boolean): FieldSet | undefined {
   if (left === right) return left;
-  const out = new FieldSetBuilder();
+  const out = new FieldSetBuilder(member);
   for (const element of Object.keys(left)) {
     const theirs = childOf(right, element);
     const ours = left[element] ?? leaf;
-    if (theirs === undefined || element === self) continue;
-    const member = isMember(ours) && isMember(theirs);
-    out.add(element, makeNode(member, hasChildren(ours) && hasChildren(theirs) ? withoutSelf(intersection(ours, theirs)) : undefined));
+    if (theirs !== undefined && element !== self) out.add(element, intersect(ours, theirs, isMember(ours) && isMember(theirs)));
   }
   return out.build();
 }

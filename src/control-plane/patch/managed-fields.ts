@@ -3,7 +3,7 @@ import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { compareFields } from './compare-fields.ts';
 import type { Comparison } from './compare-fields.ts';
-import { difference, hasNothingBelow, leaf, recursiveDifference, union } from './field-set.ts';
+import { difference, leaf, recursiveDifference, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { equalJson, isJsonObject } from './json-value.ts';
 import { capUpdates, formatTime, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
@@ -51,7 +51,7 @@ export function trackWrite(options: TrackOptions): ApiObject {
 function isReset(managedFields: readonly unknown[] | undefined): boolean {
   if (managedFields === undefined) return false;
   const [first] = managedFields;
-  return managedFields.length === 0 || (managedFields.length === 1 && isJsonObject(first) && hasNothingBelow(first as FieldSet));
+  return managedFields.length === 0 || (managedFields.length === 1 && isJsonObject(first) && Object.keys(first).length === 0);
 }
 
 function entriesOrNone(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | undefined {
@@ -70,7 +70,7 @@ export function withManagedFields<T extends ApiObject>(object: T, managedFields:
 export function trackUpdate(entries: readonly ManagerEntry[], options: Omit<TrackOptions, 'manager'>, manager: string): readonly ManagerEntry[] {
   const { schema, old, new: object, apiVersion } = options;
   const filter = resetSet(options.resetFields);
-  const comparison = filtered(old === undefined ? { changed: wholeFields(schema, object, true), removed: undefined } : compareFields(schema, old, object), filter);
+  const comparison = filtered(old === undefined ? { changed: wholeFields(schema, object, 'kept'), removed: undefined } : compareFields(schema, old, object), filter);
   const others = withoutFields(ofVersion(entries, apiVersion), comparison);
   const fields = difference(comparison.changed, neverOwned);
   if (fields === undefined) return capUpdates(others);

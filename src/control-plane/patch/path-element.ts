@@ -1,6 +1,6 @@
 import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
-import { FieldSetBuilder, hasNothingBelow, leaf, makeNode } from './field-set.ts';
+import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonObject, own } from './json-value.ts';
 
@@ -123,14 +123,17 @@ export function canonicalFieldSet(input: unknown, levels = 100): FieldSet | stri
     if (element === undefined) return `unknown path element ${goQuote(key)}`;
     const below = canonicalFieldSet(input[key], levels - 1);
     if (typeof below === 'string') return below;
-    const node = hasNothingBelow(below) || isOnlySelf(below) ? leaf : below;
+    const node = hasOnlySelf(below) ? leaf : below;
     changed ||= element !== key || node !== input[key];
     out.add(element, node);
   }
   return changed ? (out.build() ?? leaf) : (input as FieldSet);
 }
 
-const isOnlySelf = (node: FieldSet): boolean => Object.keys(node).every((key) => key === '.');
+function hasOnlySelf(node: FieldSet): boolean {
+  for (const element in node) if (element !== '.') return false;
+  return true;
+}
 
 function canonicalElement(element: string): string | undefined {
   const content = element.slice(2);

@@ -1,5 +1,5 @@
-import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
-import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
+import type { ObjectSchema, Schema } from '../../api/schema/schema.ts';
+import { FieldSetBuilder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
@@ -17,42 +17,44 @@ export function isAtomic(schema: Schema, value: unknown): boolean {
  * containers only when they are empty. Throws `PathElementError`. `undefined` when there are none.
  */
 export function appliedFields(schema: Schema, value: unknown): FieldSet | undefined {
-  if (isJsonObject(value)) return schema.kind === 'object' ? structFields(schema, value) : entryFields(valuesOf(schema), value);
-  return isJsonArray(value) && schema.kind === 'array' ? itemFields(schema, value) : undefined;
+  return applied(schema, value, false);
 }
 
-function structFields(schema: ObjectSchema, value: JsonObject): FieldSet | undefined {
+/** `member`: the element itself is in the set, not only what is in it. */
+function applied(schema: Schema, value: unknown, member: boolean): FieldSet | undefined {
+  if (isAtomic(schema, value)) return member ? leaf : undefined;
+  const out = new FieldSetBuilder(member);
+  if (isJsonArray(value)) addItems(out, schema, value);
+  else if (isJsonObject(value)) {
+    if (schema.kind === 'object') addStruct(out, schema, value);
+    else addEntries(out, valuesOf(schema), value);
+  }
+  return out.build();
+}
+
+function addStruct(out: FieldSetBuilder, schema: ObjectSchema, value: JsonObject): void {
   const plan = objectPlan(schema);
-  const out = new FieldSetBuilder();
   for (const key of Object.keys(value)) {
     const field = plan.get(key);
     const child = value[key];
     if (field === undefined || child === undefined) continue;
-    out.add(field.element, isAtomic(field.schema, child) || isEmptyMap(child) ? leaf : appliedFields(field.schema, child));
+    out.add(field.element, isAtomic(field.schema, child) || isEmptyMap(child) ? leaf : applied(field.schema, child, false));
   }
-  return out.build();
 }
 
-function entryFields(values: Schema, value: JsonObject): FieldSet | undefined {
-  const out = new FieldSetBuilder();
-  for (const key of Object.keys(value)) {
-    const child = value[key];
-    if (child !== undefined) out.add(fieldElement(key), isAtomic(values, child) ? leaf : makeNode(true, appliedFields(values, child)));
-  }
-  return out.build();
+function addEntries(out: FieldSetBuilder, values: Schema, value: JsonObject): void {
+  for (const key of Object.keys(value)) if (value[key] !== undefined) out.add(fieldElement(key), applied(values, value[key], true));
 }
 
 /** An element that is there twice is owned as such, without what is in it. */
-function itemFields(schema: ArraySchema, items: readonly unknown[]): FieldSet | undefined {
-  const out = new FieldSetBuilder();
+function addItems(out: FieldSetBuilder, schema: Schema, items: readonly unknown[]): void {
+  if (schema.kind !== 'array') return;
   const seen = new Set<string>();
   for (const item of items) {
     const element = itemElement(schema, item);
-    const again = seen.has(element);
+    out.add(element, seen.has(element) ? leaf : applied(schema.items, item, true));
     seen.add(element);
-    out.add(element, again || isAtomic(schema.items, item) ? leaf : makeNode(true, appliedFields(schema.items, item)));
   }
-  return out.build();
 }
 
 function isEmptyMap(value: unknown): boolean {
@@ -61,47 +63,51 @@ function isEmptyMap(value: unknown): boolean {
   return true;
 }
 
-/**
- * The fields that come with a new value, or go with an old one: all that is there, containers included.
- * `inherited`: the container itself was there already, so that of its fields those that are always there count only by what is in them.
- */
-export function wholeFields(schema: Schema, value: unknown, inherited = false): FieldSet | undefined {
-  if (isJsonObject(value)) return schema.kind === 'object' ? wholeStruct(schema, value, inherited) : wholeEntries(valuesOf(schema), value);
-  return isJsonArray(value) && schema.kind === 'array' ? wholeItems(schema, value) : undefined;
+interface Whole {
+  /** The element itself is in the set. */
+  readonly member: boolean;
+  /** The container was there already: of its fields, those that are always there count only by what is in them. */
+  readonly inherited: boolean;
+}
+const inside: Whole = { member: true, inherited: false };
+
+/** The fields that come with a new value, or go with an old one: all that is there, containers included. Of `kept` containers only what is in them. */
+export function wholeFields(schema: Schema, value: unknown, container: 'kept' | 'new' = 'new'): FieldSet | undefined {
+  return whole(schema, value, { member: false, inherited: container === 'kept' });
 }
 
-function wholeStruct(schema: ObjectSchema, value: JsonObject, inherited: boolean): FieldSet | undefined {
+/** As `wholeFields`, for an element: with itself, unless it is kept. */
+export function wholeNode(schema: Schema, value: unknown, container: 'kept' | 'new'): FieldSet | undefined {
+  return container === 'new' ? whole(schema, value, inside) : isAtomic(schema, value) ? leaf : wholeFields(schema, value, 'kept');
+}
+
+function whole(schema: Schema, value: unknown, { member, inherited }: Whole): FieldSet | undefined {
+  if (isAtomic(schema, value)) return member ? leaf : undefined;
+  const out = new FieldSetBuilder(member);
+  if (isJsonArray(value)) addWholeItems(out, schema, value);
+  else if (isJsonObject(value)) {
+    if (schema.kind === 'object') addWholeStruct(out, schema, { value, inherited });
+    else for (const key of Object.keys(value)) if (value[key] !== undefined) out.add(fieldElement(key), whole(valuesOf(schema), value[key], inside));
+  }
+  return out.build();
+}
+
+function addWholeStruct(out: FieldSetBuilder, schema: ObjectSchema, { value, inherited }: { readonly value: JsonObject; readonly inherited: boolean }): void {
   const plan = objectPlan(schema);
-  const out = new FieldSetBuilder();
   for (const key of Object.keys(value)) {
     const field = plan.get(key);
-    const child = value[key];
-    if (field === undefined || isAbsent(field.schema, child)) continue;
-    if (isAtomic(field.schema, child)) out.add(field.element, leaf);
-    else out.add(field.element, makeNode(!(inherited && field.alwaysThere), wholeFields(field.schema, child, inherited && field.alwaysThere)));
+    if (field !== undefined && !isAbsent(field.schema, value[key])) out.add(field.element, wholeNode(field.schema, value[key], inherited && field.alwaysThere ? 'kept' : 'new'));
   }
-  return out.build();
 }
 
-function wholeEntries(values: Schema, value: JsonObject): FieldSet | undefined {
-  const out = new FieldSetBuilder();
-  for (const key of Object.keys(value)) {
-    const child = value[key];
-    if (child !== undefined) out.add(fieldElement(key), isAtomic(values, child) ? leaf : makeNode(true, wholeFields(values, child)));
-  }
-  return out.build();
-}
-
-function wholeItems(schema: ArraySchema, items: readonly unknown[]): FieldSet | undefined {
-  const out = new FieldSetBuilder();
+function addWholeItems(out: FieldSetBuilder, schema: Schema, items: readonly unknown[]): void {
+  if (schema.kind !== 'array') return;
   const seen = new Set<string>();
   for (const item of items) {
     const element = itemElement(schema, item);
-    const again = seen.has(element);
+    out.add(element, seen.has(element) ? leaf : whole(schema.items, item, inside));
     seen.add(element);
-    out.add(element, again || isAtomic(schema.items, item) ? leaf : makeNode(true, wholeFields(schema.items, item)));
   }
-  return out.build();
 }
 
 /** Lists and maps without anything in them are left out when the API server writes an object. */

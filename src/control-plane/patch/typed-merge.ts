@@ -1,6 +1,6 @@
 import { setOwn } from '../../api/schema/decode.ts';
 import type { ArraySchema, Schema } from '../../api/schema/schema.ts';
-import { FieldSetBuilder, hasChildren, isMember, leaf, makeNode } from './field-set.ts';
+import { FieldSetBuilder, hasChildren, isMember, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
@@ -116,18 +116,18 @@ function removeItems(schema: ArraySchema, items: readonly unknown[], set: FieldS
 
 /** The set with the named fields of types added that something below them is in, as removing needs it: `spec` where there is `spec.replicas`, but no list element and no entry of a map. */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet | undefined): FieldSet | undefined {
-  if (set === undefined) return undefined;
+  return set === undefined ? undefined : withNamed(schema, set, false);
+}
+
+function withNamed(schema: Schema | undefined, set: FieldSet, member: boolean): FieldSet | undefined {
   const plan = schema?.kind === 'object' ? objectPlan(schema) : undefined;
-  const out = new FieldSetBuilder();
+  const items = schema === undefined ? undefined : itemsOf(schema);
+  const out = new FieldSetBuilder(member);
   for (const element of Object.keys(set)) {
     const node = set[element] ?? leaf;
-    if (element === '.') {
-      out.add(element, leaf);
-      continue;
-    }
+    if (element === '.') continue;
     const field = element.startsWith('f:') ? plan?.get(element.slice(2)) : undefined;
-    const below = hasChildren(node) ? withNamedFields(field?.schema ?? (schema === undefined ? undefined : itemsOf(schema)), node) : undefined;
-    out.add(element, makeNode(isMember(node) || field !== undefined, below));
+    out.add(element, hasChildren(node) ? withNamed(field?.schema ?? items, node, isMember(node) || field !== undefined) : leaf);
   }
   return out.build();
 }
