@@ -80,6 +80,8 @@ class LoadRun {
       this.#compactAt = await this.#storage.revision();
     }
     await clock.advance(STEP_MS);
+    // The disk takes real time: a read waits for the commit that is on its way there.
+    if (this.#pending.size > 0) await this.#storage.revision();
   }
 
   async settled(): Promise<void> {

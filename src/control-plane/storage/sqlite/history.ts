@@ -51,7 +51,7 @@ export class History {
     return this.#compacted;
   }
 
-  /** Everything `work` wrote is durable when this returns; nothing of it is there when this throws. */
+  /** Everything `work` wrote is in the log when this returns, and durable when that is flushed; nothing of it is there when this throws. */
   transaction<T>(work: () => T): T {
     this.#statements.begin.run();
     try {
@@ -142,9 +142,9 @@ export class History {
     return (this.#statements.value.get(revision) as { value: string }).value;
   }
 
-  /** The first `limit` writes after `after` and up to the newest, of all keys; the last one's revision is where to go on. */
-  eventsAfter(after: number, limit: number): StorageEvent[] {
-    const rows = this.#statements.since.all(after, limit) as unknown as HistoryRow[];
+  /** The first `limit` writes after `after` and up to `last`, of all keys; the last one's revision is where to go on. */
+  eventsAfter(after: number, last: number, limit: number): StorageEvent[] {
+    const rows = this.#statements.since.all(after, last, limit) as unknown as HistoryRow[];
     return rows.map(({ revision, key, deleted, value }) => ({ type: deleted === 1 ? 'delete' : 'put', key, value, revision }));
   }
 
@@ -233,7 +233,7 @@ function prepare(database: DatabaseSync) {
     link: sql('SELECT previous, deleted FROM history WHERE revision = ?'),
     links: sql('SELECT revision, key, previous, deleted FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?'),
     value: sql('SELECT value FROM history WHERE revision = ?'),
-    since: sql('SELECT revision, key, deleted, value FROM history WHERE revision > ? ORDER BY revision LIMIT ?'),
+    since: sql('SELECT revision, key, deleted, value FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?'),
     forget: sql('DELETE FROM history WHERE revision = ?'),
     forgetKey: sql('DELETE FROM keys WHERE key = ? AND revision = ?'),
     newestKey: sql('SELECT k.key FROM history h JOIN keys k ON k.key = h.key AND k.revision = h.revision WHERE h.revision = ? AND h.deleted = 0'),

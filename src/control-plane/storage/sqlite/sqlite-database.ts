@@ -42,7 +42,8 @@ export function openDatabase(file: string): DatabaseSync {
     const isNew = pragma(database, 'user_version') === 0;
     // How free pages are given back can be chosen only before the first table; said later it would be a write, and a full disk would not open.
     if (isNew) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    // NORMAL: SQLite flushes where the file could be damaged otherwise (checkpoints); commits are flushed by whoever waits for them.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     database.exec(`PRAGMA cache_size = ${PAGE_CACHE}; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY`);
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     database.exec('BEGIN EXCLUSIVE');

@@ -1,7 +1,8 @@
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers';
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { KubeletError } from '../../../base/errors.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PutOptions, Storage, StorageEvent, StorageListOptions, StorageWatch, StorageWatchEnd, StoredList, StoredValue, WriteResult } from '../storage.ts';
 import { ExpiryBuckets, expiryOf } from './expiry-buckets.ts';
@@ -22,6 +23,8 @@ export interface SqliteStorageOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Makes what was written to a file durable; fdatasync(2) in a thread of its own. */
+  readonly flush?: (descriptor: number) => Promise<void>;
 }
 
 interface PendingWrite {
@@ -33,10 +36,13 @@ interface PendingWrite {
 /**
  * The store in one SQLite file.
  *
- * 1. A write resolves after the COMMIT it was part of, which is after its fsync; all writes asked for in one turn of the event loop share one.
- * 2. Right after a COMMIT, in the same turn and before any of its writes resolve, watchers are told.
+ * 1. A write resolves when the COMMIT it was part of is durable. COMMIT itself (synchronous=NORMAL) only writes to the log; the log is flushed after it in
+ *    another thread, so that a slow disk does not stop the event loop. One commit is in flight at a time; what is asked for meanwhile shares the next.
+ * 2. Nobody sees what is not durable: reads that find a commit in flight answer after it, and watchers are told after it, in the same turn as and before
+ *    its writers.
  * 3. Writes happen in the order they were asked for, also where one that is in no hurry waited.
  * 4. A failed COMMIT leaves nothing of its writes, rejects all of them, and stops nothing: the next is tried as if there had been none.
+ * 5. After a failed flush nobody knows what the disk has, and the kernel may not try again: the store refuses everything until it is opened anew.
  */
 export class SqliteStorage implements Storage {
   readonly #file: string;
@@ -49,19 +55,27 @@ export class SqliteStorage implements Storage {
   readonly #pending: PendingWrite[] = [];
   /** A commit will begin by itself: in this turn's end, or when its timer fires. */
   #scheduled: { readonly kind: 'turn' } | { readonly kind: 'timer'; readonly timer: Timer } | undefined;
+  readonly #flush: (descriptor: number) => Promise<void>;
+  readonly #logDescriptor: number;
+  /** The commit that is being made durable; never rejects. */
+  #flight: Promise<void> | undefined;
   #lastFailure: KubeletError | undefined;
-  #closed = false;
+  /** Set by a failed flush. */
+  #lost: KubeletError | undefined;
+  #closing: Promise<void> | undefined;
 
   /** Throws as `openDatabase` does. */
   constructor(options: SqliteStorageOptions) {
     this.#file = options.file;
     this.#clock = options.clock;
+    this.#flush = options.flush ?? flushFile;
     this.#database = openDatabase(options.file);
     this.#expiry = new ExpiryBuckets({ clock: options.clock, expire: (revisions) => this.#expire(revisions) });
     try {
       this.#history = new History(this.#database);
       this.#watches = new SqliteWatches(this.#history, options.log);
       this.#maintenance = new SqliteMaintenance(this.#database, this.#history, options);
+      this.#logDescriptor = openSync(`${options.file}-wal`, 'r');
       for (const { atSeconds, revision } of this.#history.expiries()) this.#expiry.add(atSeconds, revision);
     } catch (error) {
       this.#expiry.close();
@@ -73,15 +87,15 @@ export class SqliteStorage implements Storage {
   }
 
   async get(key: string): Promise<StoredValue | undefined> {
-    return this.#guard('read', () => this.#history.get(key));
+    return this.#durable(this.#guard('read', () => this.#history.get(key)));
   }
 
   async list(prefix: string, options: StorageListOptions = {}): Promise<StoredList> {
-    return this.#guard('read', () => this.#history.list(prefix, options));
+    return this.#durable(this.#guard('read', () => this.#history.list(prefix, options)));
   }
 
   async revision(): Promise<number> {
-    return this.#guard('read', () => this.#history.revision);
+    return this.#durable(this.#guard('read', () => this.#history.revision));
   }
 
   put(key: string, value: string, options: PutOptions): Promise<WriteResult> {
@@ -95,7 +109,7 @@ export class SqliteStorage implements Storage {
   }
 
   watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch {
-    if (this.#closed) throw closedError();
+    this.#refuseWhenOver();
     return this.#watches.add({ prefix, after, listener, onEnd });
   }
 
@@ -106,7 +120,8 @@ export class SqliteStorage implements Storage {
 
   /** After a failed write one that changes nothing is tried: the disk may have room again. */
   async check(): Promise<void> {
-    if (this.#lastFailure === undefined && !this.#closed) return;
+    this.#refuseWhenOver();
+    if (this.#lastFailure === undefined) return;
     this.#guard('write', () => this.#history.transaction(() => this.#history.touch()));
     this.#lastFailure = undefined;
   }
@@ -121,19 +136,27 @@ export class SqliteStorage implements Storage {
   }
 
   /** What is asked for until now is written first. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     if (this.#scheduled?.kind === 'timer') this.#scheduled.timer.cancel();
-    while (this.#pending.length > 0) this.#commit();
-    this.#closed = true;
     this.#expiry.close();
-    this.#watches.close();
     this.#maintenance.close();
+    while (this.#flight !== undefined || this.#pending.length > 0) {
+      if (this.#flight === undefined) this.#commit();
+      await this.#flight;
+    }
+    this.#watches.close();
+    closeSync(this.#logDescriptor);
     this.#database.close();
   }
 
   #enqueue(write: Write, unhurried: boolean): Promise<WriteResult> {
-    if (this.#closed) return Promise.reject(closedError());
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.#pending.push({ write, resolve, reject });
       this.#schedule(unhurried);
@@ -152,33 +175,54 @@ export class SqliteStorage implements Storage {
     setImmediate(() => this.#commit());
   }
 
+  /** The next writes, unless a commit is in flight, which sees to them at its end. */
   #commit(): void {
     this.#scheduled = undefined;
-    if (this.#closed || this.#pending.length === 0) return;
+    if (this.#flight !== undefined || this.#pending.length === 0) return;
     const batch = this.#pending.splice(0, batchLength(this.#pending));
     const events: StorageEvent[] = [];
     let results: WriteResult[];
     try {
+      if (this.#lost !== undefined) throw this.#lost;
       results = this.#history.transaction(() => batch.map(({ write }) => this.#history.write(write, events)));
       this.#lastFailure = undefined;
     } catch (error) {
-      const failure = storageError('write', this.#file, error);
-      this.#lastFailure = failure;
-      for (const { reject } of batch) reject(failure);
+      this.#lastFailure = storageError('write', this.#file, error);
+      for (const { reject } of batch) reject(this.#lastFailure);
       if (this.#pending.length > 0) this.#schedule(false);
       return;
     }
-    if (this.#pending.length > 0) this.#schedule(false);
-    if (events.length > 0) this.#watches.committed(events);
-    batch.forEach(({ resolve, write }, index) => {
-      const result = results[index];
-      if (result === undefined) return;
-      if (result.outcome === 'done' && write.expiresAtSeconds !== undefined) this.#expiry.add(write.expiresAtSeconds, result.revision);
-      resolve(result);
+    this.#fly(events, (lost) => {
+      batch.forEach(({ resolve, reject, write }, index) => {
+        const result = results[index];
+        if (lost !== undefined || result === undefined) return reject(lost ?? closedError());
+        if (result.outcome === 'done' && write.expiresAtSeconds !== undefined && this.#closing === undefined) this.#expiry.add(write.expiresAtSeconds, result.revision);
+        resolve(result);
+      });
     });
   }
 
+  /** Makes the commit that was just made durable, and tells of it. */
+  #fly(events: readonly StorageEvent[], tellWriters: (lost: KubeletError | undefined) => void): void {
+    const land = (): void => {
+      this.#flight = undefined;
+      if (this.#lost === undefined && events.length > 0) this.#watches.committed(events);
+      tellWriters(this.#lost);
+      if (this.#pending.length > 0 && this.#scheduled === undefined) this.#schedule(false);
+    };
+    // Nothing was written where all conditions failed.
+    if (events.length === 0) return land();
+    this.#flight = this.#flush(this.#logDescriptor)
+      .catch((error: unknown) => {
+        this.#lost = new KubeletError('Unavailable', `${this.#file} could not be flushed to its disk (${errorMessage(error)}), so what it holds is not known: look for errors of the disk, then start again`, { op: 'flush', cause: error });
+        this.#lastFailure = this.#lost;
+      })
+      .then(land);
+  }
+
   #expire(revisions: readonly number[]): boolean {
+    // They come again in a second.
+    if (this.#flight !== undefined || this.#refusal() !== undefined) return false;
     const events: StorageEvent[] = [];
     try {
       this.#history.transaction(() => this.#history.expire(revisions, events));
@@ -186,18 +230,38 @@ export class SqliteStorage implements Storage {
       this.#lastFailure = storageError('write', this.#file, error);
       return false;
     }
-    if (events.length > 0) this.#watches.committed(events);
+    this.#fly(events, () => undefined);
     return true;
   }
 
+  /** What was read, when it is durable. */
+  async #durable<T>(value: T): Promise<T> {
+    if (this.#flight !== undefined) await this.#flight;
+    if (this.#lost !== undefined) throw this.#lost;
+    return value;
+  }
+
+  #refusal(): KubeletError | undefined {
+    return this.#closing === undefined ? this.#lost : closedError();
+  }
+
+  #refuseWhenOver(): void {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
+  }
+
   #guard<T>(op: string, work: () => T): T {
-    if (this.#closed) throw closedError();
+    this.#refuseWhenOver();
     try {
       return work();
     } catch (error) {
       throw storageError(op, this.#file, error);
     }
   }
+}
+
+function flushFile(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error))));
 }
 
 /** At least one, however large. */
