@@ -55,6 +55,9 @@ describe('client certificates', () => {
     assert.equal(await failed(client(mine, 'jane', [], [])), 'user', 'without usages it is for all');
     assert.equal(await failed(client(mine, 'jane', [], [extendedUsages.any])), 'user');
     assert.match(await failed(new Uint8Array([1, 2, 3])), /cannot be read/);
+    const renamed = Buffer.from(Buffer.from(client(mine, 'jane')).toString('latin1').replace('jane', 'root'), 'latin1');
+    assert.equal(new X509Certificate(renamed).subject, 'CN=root');
+    assert.match(await failed(renamed), /signed by unknown authority$/, 'the name of the authority is not enough');
     state.bundle = `${mine.certificate}${other.certificate}`;
     assert.equal(await failed(stranger), 'user', 'an exchanged bundle counts at once');
     state.bundle = mine.certificate;
