@@ -30,6 +30,7 @@ import { composeAdmission } from './compose-admission.ts';
 import { composeAuthenticators } from './compose-authenticators.ts';
 import type { ComposedAuthentication } from './compose-authenticators.ts';
 import { composeAuthorizers } from './compose-authorizers.ts';
+import { composeFront } from './compose-front.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
@@ -76,7 +77,9 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     services: access.services,
     reviewAccess: reviewsBy(authorizer, access),
   });
+  const front = composeFront(options, world);
   const server = createApiServer({
+    ...front.options,
     registry,
     definitions: allResources,
     authenticators: access.authenticators,
@@ -85,10 +88,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
-    limits: options.limits,
-    clock,
-    random,
-    log,
+    limits: options.limits, ...world,
   });
   const servingChanged = (pair: Issued): void => server.setCertificate(pairOf(pair));
   const renewal = createPkiRenewal({ folder: path.resolve(options.dataDir, 'pki'), ensure: () => preparePki(options, world), servingChanged, ...world });
@@ -106,6 +106,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     stop: async () => {
       await renewal.stop();
       await server.stop();
+      await front.close();
       access.close();
       authorization.close();
       cache.stop();

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { createInformers } from '../../api/client/informer.ts';
 import { services } from '../../api/client/resource-types.ts';
 import type { UserInfo } from '../model/user-info.ts';
@@ -7,8 +8,9 @@ import { ensureBootstrapObjects } from './bootstrap-objects.ts';
 import { createClaimRepair } from '../registry/claim-repair.ts';
 import { claimsOfService } from '../resources/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
+import { createLeaderElection } from '../controller-runtime/leader-election.ts';
 import { composeApiServer } from './compose-api-server.ts';
-import type { World } from './compose-api-server.ts';
+import type { ComposedApiServer, World } from './compose-api-server.ts';
 import { composeControllers } from './compose-controllers.ts';
 import { composeScheduler } from './compose-scheduler.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -27,7 +29,6 @@ const itself: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 
 /** Who watches for the controllers and the scheduler. */
 const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
-/** Part of a running control plane, started in the order of the list and stopped in reverse. */
 interface Part {
   start(): void | Promise<void>;
   stop(): Promise<void>;
@@ -41,12 +42,11 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
     throw error;
   });
   const client = api.clientOf(itself, 'kube-apiserver');
-  const informers = createInformers({ ...world, client: api.clientOf(manager, 'kube-controller-manager') });
-  const controllers = composeControllers(options, api, informers, world);
-  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
+  const lead = (): Part => composeLeading(options, api, world);
+  // SQLite's file is this process's own; with etcd there may be others, and only one may act.
+  const leading = options.storage.backend === 'sqlite' ? lead() : createLeaderElection({ ...world, client, name: 'kube-controller-manager', identity: `${hostname()}_${world.random.uuid()}`, create: lead });
   const claimRepair = createClaimRepair({ ...world, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
-  const parts: readonly Part[] = [createCompactor({ ...world, storage }), claimRepair, createRoleAggregation({ ...world, reader: api.reader, client }), informers, controllers, ...scheduler];
-  const started: Part[] = [];
+  const parts = inOrder([createCompactor({ ...world, storage }), claimRepair, createRoleAggregation({ ...world, reader: api.reader, client }), leading]);
   return {
     start: async () => {
       const { port } = await api.listen();
@@ -57,16 +57,37 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
         clientCa: api.pki.authority.certificatePem,
       });
       await ensureDefaultPolicy(client, world.log);
+      await parts.start();
+      world.log.info('serving', { address: options.bindAddress, port });
+    },
+    stop: async () => {
+      await parts.stop();
+      await api.stop();
+      await storage.close();
+    },
+  };
+}
+
+/** What acts on the cluster, and therefore runs once in it. */
+function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, world: World): Part {
+  const informers = createInformers({ ...world, client: api.clientOf(manager, 'kube-controller-manager') });
+  const controllers = composeControllers(options, api, informers, world);
+  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
+  return inOrder([informers, controllers, ...scheduler]);
+}
+
+/** Parts as one: started in the order of the list, stopped in reverse. */
+function inOrder(parts: readonly Part[]): Part {
+  const started: Part[] = [];
+  return {
+    start: async () => {
       for (const part of parts) {
         await part.start();
         started.push(part);
       }
-      world.log.info('serving', { address: options.bindAddress, port });
     },
     stop: async () => {
-      for (const part of started.reverse()) await part.stop();
-      await api.stop();
-      await storage.close();
+      for (const part of started.splice(0).reverse()) await part.stop();
     },
   };
 }

@@ -14,6 +14,7 @@ import { createNodeLifecycleController, nodeLifecycleDefaults } from '../control
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
+import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { allResources } from '../resources/all.ts';
 import type { CertificateTools } from './certificate-tools.ts';
 
@@ -48,6 +49,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'deployment-controller', account: 'deployment-controller', create: createDeploymentController },
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },
   { name: 'job-controller', account: 'job-controller', create: createJobController },
+  { name: 'ttl-after-finished-controller', account: 'ttl-after-finished-controller', create: createTtlAfterFinishedController },
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   { name: 'certificatesigningrequest-approving-controller', account: certificates, create: (options) => createCertificateApprover({ ...options, ...options.certificates }) },
