@@ -68,9 +68,9 @@ function sourceIps({ http }: Exchange): readonly string[] {
   return [...new Set([...listed, http.remoteAddress])];
 }
 
-function objectRef({ info, audited }: Exchange): object {
+function objectRef({ info, audited, answeredName = '' }: Exchange): object {
   const { resource, namespace, name, group, version, subresource } = info;
-  const named = name === '' ? nameIn(audited?.requestObject) : name;
+  const named = name === '' && info.verb === 'create' ? answeredName || nameIn(audited?.requestObject) : name;
   return {
     resource, ...(namespace !== '' && { namespace }), ...(named !== '' && { name: named }), ...(group !== '' && { apiGroup: group }), apiVersion: version, ...(subresource !== '' && { subresource }),
   };

@@ -40,7 +40,7 @@ describe('the audit log', () => {
       stageTimestamp: '2026-01-01T00:00:00.000000Z',
     };
     assert.deepEqual(received, { ...common, stage: 'RequestReceived' });
-    assert.deepEqual(complete, { ...common, stage: 'ResponseComplete', responseStatus: { metadata: {}, code: 201 }, annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'fake' } });
+    assert.deepEqual(complete, { ...common, objectRef: { ...common.objectRef, name: 's' }, stage: 'ResponseComplete', responseStatus: { metadata: {}, code: 201 }, annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'fake' } });
     assert.equal(more.length, 0);
   });
 

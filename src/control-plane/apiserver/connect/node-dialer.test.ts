@@ -38,7 +38,7 @@ describe('dialing', () => {
     kubelet.close();
     silent.close();
   });
-  const pair = { clientCertificate: certificates.client.cert, clientKey: certificates.client.key };
+  const pair = { clientPair: () => certificates.client };
 
   it('shows its certificate to kubelets and to nobody else', async () => {
     const dialer = nodeDialer({ clock: systemClock, ...pair });

@@ -7,9 +7,8 @@ import type { DialTarget, Dialer } from '../options.ts';
 
 export interface NodeDialerOptions {
   readonly clock: Clock;
-  /** Shown to kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM. */
-  readonly clientCertificate?: string;
-  readonly clientKey?: string;
+  /** Shown to kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; asked for each connection, as certificates are renewed. */
+  readonly clientPair?: () => { readonly cert: string; readonly key: string };
   /** `--kubelet-certificate-authority`, PEM. Absent: kubelets' certificates are not checked, as upstream's default is. */
   readonly certificateAuthority?: string;
 }
@@ -39,10 +38,10 @@ export function nodeDialer(options: NodeDialerOptions): Dialer {
   };
 }
 
-function open({ host, port, security }: DialTarget, { clientCertificate, clientKey, certificateAuthority }: NodeDialerOptions): Socket {
+function open({ host, port, security }: DialTarget, { clientPair, certificateAuthority }: NodeDialerOptions): Socket {
   if (security === 'none') return connectTcp({ host, port });
   const servername = isIP(host) === 0 ? host : undefined;
   if (security === 'tls-insecure') return connectTls({ host, port, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   const isChecked = certificateAuthority !== undefined && security === 'kubelet';
-  return connectTls({ host, port, servername, cert: clientCertificate, key: clientKey, ca: certificateAuthority, rejectUnauthorized: isChecked, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' });
+  return connectTls({ host, port, servername, ...clientPair?.(), ca: certificateAuthority, rejectUnauthorized: isChecked, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' });
 }

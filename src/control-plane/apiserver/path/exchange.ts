@@ -20,6 +20,8 @@ export interface Exchange {
   readonly headers: Record<string, string>;
   readonly warnings: string[];
   readonly annotations: Record<string, string>;
+  /** The name of what a create made, which its path does not say. */
+  answeredName?: string;
   /** What the audit log may want of the bodies; set only if its policy does. */
   audited?: AuditedBodies;
 }

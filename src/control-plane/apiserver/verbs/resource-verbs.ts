@@ -114,6 +114,7 @@ export class ResourceVerbs {
   }
 
   #object(exchange: Exchange, answer: Answer, served: Served): Promise<Reply> {
+    exchange.answeredName = served.object.metadata?.name;
     if (exchange.audited !== undefined) exchange.audited.responseObject = served.json;
     return objectReply(answer, served);
   }

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { KubeletError } from '../../base/errors.ts';
+import { parseYaml } from '../../api/manifest/parse-yaml.ts';
+import { toPlainValue } from '../../api/manifest/yaml-value.ts';
+import { parseAuditPolicy } from '../apiserver/audit/audit-policy.ts';
+import { RotatingFile } from '../apiserver/audit/rotating-file.ts';
+import { nodeDialer } from '../apiserver/connect/node-dialer.ts';
+import type { ApiServerOptions, AuditOptions, ProcessUsage } from '../apiserver/options.ts';
+import type { World } from './compose-api-server.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
+
+export interface ComposedFront {
+  readonly options: Pick<ApiServerOptions, 'kubelets' | 'audit' | 'publicAddress' | 'processUsage'>;
+  /** Writes what waits for the audit log. */
+  close(): Promise<void>;
+}
+
+const mebibyte = 1024 * 1024;
+const maxLexemes = 100_000;
+const limits = { maxDepth: 64, maxAliasValues: 10_000 };
+
+/** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
+export function composeFront(options: ControlPlaneOptions, { clock, log }: World): ComposedFront {
+  const pki = path.resolve(options.dataDir, 'pki');
+  const clientPair = (): { cert: string; key: string } => ({ cert: readFileSync(path.join(pki, 'apiserver-kubelet-client.crt'), 'utf8'), key: readFileSync(path.join(pki, 'apiserver-kubelet-client.key'), 'utf8') });
+  const kubelets = { dialer: nodeDialer({ clock, clientPair }), preferredAddressTypes: options.kubeletPreferredAddressTypes };
+  const audit = composeAudit(options, { clock, log });
+  return {
+    options: { kubelets, publicAddress: `${options.advertiseAddress}:${options.securePort}`, processUsage, ...(audit !== undefined && { audit: audit.options }) },
+    close: () => audit?.close() ?? Promise.resolve(),
+  };
+}
+
+function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<World, 'clock' | 'log'>): { readonly options: AuditOptions; close(): Promise<void> } | undefined {
+  if (audit === undefined) return undefined;
+  const policy = readYaml(audit.policyFile);
+  const parsed = parseAuditPolicy(policy);
+  if ('errors' in parsed) throw new KubeletError('Invalid', `--audit-policy-file ${audit.policyFile}: ${parsed.errors.join('; ')}`);
+  if (audit.logPath === '-') return { options: { policy, sink: (line) => void process.stdout.write(`${line}\n`) }, close: () => Promise.resolve() };
+  const file = new RotatingFile({ file: audit.logPath, maxBytes: audit.maxSizeMib * mebibyte, maxBackups: audit.maxBackups, maxAgeDays: audit.maxAgeDays, clock, log });
+  return { options: { policy, sink: file.write }, close: () => file.close() };
+}
+
+function readYaml(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new KubeletError('Invalid', `--audit-policy-file ${file} cannot be read`, { cause: error });
+  }
+  const { document, errors } = parseYaml(text, maxLexemes);
+  const [error] = errors;
+  if (document === undefined || error !== undefined) throw new KubeletError('Invalid', `--audit-policy-file ${file} is no YAML: ${error?.message ?? 'it is empty'}`);
+  const { value, problems } = toPlainValue(document, limits);
+  const unusable = problems.find((problem) => !problem.duplicate);
+  if (unusable !== undefined) throw new KubeletError('Invalid', `--audit-policy-file ${file}: ${unusable.message}`);
+  return value;
+}
+
+const startTimeSeconds = (Date.now() - performance.now()) / 1000;
+
+function processUsage(): ProcessUsage {
+  const { user, system } = process.cpuUsage();
+  return { cpuSeconds: (user + system) / 1_000_000, residentBytes: process.memoryUsage.rss(), openFiles: openFiles(), startTimeSeconds };
+}
+
+/** Undefined where there is no /proc. */
+function openFiles(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    return undefined;
+  }
+}
