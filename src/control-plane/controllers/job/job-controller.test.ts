@@ -225,18 +225,6 @@ describe('a job that is changed', () => {
     await world.stop();
   });
 
-  it('finished, it is deleted with its pods when its time is over, and not before if it was given longer', async () => {
-    const world = await setUp(build({ ttlSecondsAfterFinished: 10 }));
-    await world.run(6_000);
-    assert.ok(isFinished(world.api.peek(jobs, work) as Job));
-    change(world, { ttlSecondsAfterFinished: 20 });
-    await world.run(10_000);
-    assert.ok(world.api.peek(jobs, work)?.metadata.deletionTimestamp === undefined);
-    await world.run(12_000);
-    assert.deepEqual(world.api.calls.filter(({ verb, plural }) => verb === 'delete' && plural === 'jobs').map(({ body }) => body), [{ propagationPolicy: 'Foreground', preconditions: { uid: 'job-1' } }]);
-    await world.stop();
-  });
-
   it('deleted, it leaves no pod behind that its finalizer would hold', async () => {
     const world = await setUp(build({ parallelism: 3, completions: 3 }), { fate: () => 'ready' });
     await world.run(2_000);

@@ -1,4 +1,3 @@
-import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { Expectations } from '../../controller-runtime/expectations.ts';
@@ -8,13 +7,12 @@ import { WorkQueue } from '../../controller-runtime/work-queue.ts';
 import { hasTrackingFinalizer } from './job-facts.ts';
 import { JobSyncer } from './job-syncer.ts';
 import type { JobParts } from './job-syncer.ts';
-import { syncTtl, ttlLeftMs } from './job-ttl.ts';
 import { syncOrphan, wakeOrphans } from './orphan-pods.ts';
 
-/** Upstream: --concurrent-job-syncs, --concurrent-ttl-after-finished-syncs. */
+/** Upstream: --concurrent-job-syncs. */
 const WORKERS = 5;
 
-/** Runs the pods of each Job to their end, and deletes finished Jobs whose time is over. */
+/** Runs the pods of each Job to their end. */
 export function createJobController(options: ControllerOptions): Controller {
   const { informers, client, clock, log } = options;
   const all = informers.for(jobs);
@@ -23,14 +21,12 @@ export function createJobController(options: ControllerOptions): Controller {
   const syncer = new JobSyncer(options, parts);
   const queue = new WorkQueue({ name: 'job', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
   const orphans = new WorkQueue({ name: 'job orphan pods', clock, log, workers: 1, sync: (key) => syncOrphan(client, all, podInformer.getByKey(key)) });
-  const ttl = new WorkQueue({ name: 'job ttl', clock, log, workers: WORKERS, sync: (key) => syncTtl(client, all.getByKey(key), clock.nowMs()) });
   const ends = [
     wakeOwners({ owners: all, dependents: podInformer, expectations: parts.expectations, add: (key) => queue.add(key) }),
     wakeOrphans(all, podInformer, (key) => orphans.add(key)),
     noteFreed(parts),
-    wakeTtl(parts, ttl, () => clock.nowMs()),
   ];
-  return runController({ name: 'job controller', log, queues: [queue, orphans, ttl], informers: [all, podInformer], ends });
+  return runController({ name: 'job controller', log, queues: [queue, orphans], informers: [all, podInformer], ends });
 }
 
 function noteFreed({ podInformer, freed }: JobParts): () => void {
@@ -40,12 +36,4 @@ function noteFreed({ podInformer, freed }: JobParts): () => void {
     },
     onDelete: (last) => void freed.delete(last.metadata.uid),
   });
-}
-
-function wakeTtl({ all }: JobParts, queue: WorkQueue, nowMs: () => number): () => void {
-  const look = (job: Parameters<typeof ttlLeftMs>[0]): void => {
-    const leftMs = ttlLeftMs(job, nowMs());
-    if (leftMs !== undefined) queue.addAfter(formatKey(keyOf(job)), leftMs);
-  };
-  return all.addHandlers({ onAdd: look, onUpdate: (_before, after) => look(after) });
 }

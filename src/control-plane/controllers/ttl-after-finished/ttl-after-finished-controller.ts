@@ -1,0 +1,48 @@
+import type { Job } from '../../../api/batch/job.ts';
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { jobs } from '../../../api/client/resource-types.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { parseTime } from '../../../api/time.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+
+/** Upstream: --concurrent-ttl-after-finished-syncs. */
+const WORKERS = 5;
+
+/** Deletes Jobs, and their pods with them, so long after they finished as they say. */
+export function createTtlAfterFinishedController({ informers, client, clock, log }: ControllerOptions): Controller {
+  const all = informers.for(jobs);
+  const queue = new WorkQueue({ name: 'ttl-after-finished', clock, log, workers: WORKERS, sync: (key) => syncTtl(client, all.getByKey(key), clock.nowMs()) });
+  const look = (job: Job): void => {
+    const leftMs = ttlLeftMs(job, clock.nowMs());
+    if (leftMs !== undefined) queue.addAfter(formatKey(keyOf(job)), leftMs);
+  };
+  const end = all.addHandlers({ onAdd: look, onUpdate: (_before, after) => look(after) });
+  return runController({ name: 'ttl-after-finished controller', log, queues: [queue], informers: [all], ends: [end] });
+}
+
+/** In how many milliseconds the job may go, once it has finished; undefined for one that stays. */
+function ttlLeftMs(job: Job, nowMs: number): number | undefined {
+  const { ttlSecondsAfterFinished } = job.spec;
+  const finished = job.status?.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');
+  const finishedMs = parseTime(finished?.lastTransitionTime);
+  if (ttlSecondsAfterFinished === undefined || finishedMs === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
+  return finishedMs + ttlSecondsAfterFinished * 1000 - nowMs;
+}
+
+/** Deletes a job whose time is over. Somebody may have given it longer: the server is asked first. Answers when to look again. */
+async function syncTtl(client: ApiClient, job: Job | undefined, nowMs: number): Promise<number | undefined> {
+  const leftMs = job === undefined ? undefined : ttlLeftMs(job, nowMs);
+  if (job === undefined || leftMs === undefined || leftMs > 0) return leftMs;
+  try {
+    const fresh = await client.get(jobs, keyOf(job));
+    const freshLeftMs = ttlLeftMs(fresh, nowMs);
+    if (freshLeftMs === undefined || freshLeftMs > 0) return freshLeftMs;
+    await client.delete(jobs, keyOf(fresh), { propagationPolicy: 'Foreground', preconditions: { uid: fresh.metadata.uid } });
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error;
+  }
+  return undefined;
+}
