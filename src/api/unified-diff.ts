@@ -10,9 +10,24 @@ interface Edit {
 /** What changed between two JSON values, as a unified diff of their printed forms: the text that upstream adds to refusals of immutable fields. '' when nothing did. */
 export function unifiedDiff(before: unknown, after: unknown): string {
   const edits = computeEdits(printed(before), printed(after));
-  return hunksOf(edits)
-    .map(({ start, end }) => formatHunk(edits, start, end))
-    .join('');
+  const hunks = hunksOf(edits);
+  const place: Place = { next: 0, old: 0, now: 0 };
+  return hunks.map(({ start, end }) => formatHunk(edits, { start, end }, place)).join('');
+}
+
+/** How many lines of both texts are before the next edit. */
+interface Place {
+  next: number;
+  old: number;
+  now: number;
+}
+
+function advance(edits: readonly Edit[], place: Place, end: number): void {
+  for (; place.next < end; place.next++) {
+    const kind = edits[place.next]?.kind;
+    if (kind !== '+') place.old++;
+    if (kind !== '-') place.now++;
+  }
 }
 
 /** Keys are sorted, so that only what they hold can differ. */
@@ -77,13 +92,12 @@ function hunksOf(edits: readonly Edit[]): readonly { start: number; end: number 
   return hunks;
 }
 
-function formatHunk(edits: readonly Edit[], start: number, end: number): string {
-  const count = (from: number, to: number, other: '-' | '+'): number => edits.slice(from, to).filter(({ kind }) => kind !== other).length;
-  const range = (other: '-' | '+'): string => {
-    const length = count(start, end, other);
-    const first = count(0, start, other) + (length === 0 ? 0 : 1);
-    return length === 1 ? String(first) : `${first},${length}`;
-  };
+/** Moves `place` to the end of the hunk. */
+function formatHunk(edits: readonly Edit[], { start, end }: { readonly start: number; readonly end: number }, place: Place): string {
+  advance(edits, place, start);
+  const first = { ...place };
+  advance(edits, place, end);
+  const range = (before: number, length: number): string => (length === 1 ? String(before + 1) : `${before + (length === 0 ? 0 : 1)},${length}`);
   const lines = edits.slice(start, end).map(({ kind, line }) => `${kind}${line}\n`);
-  return `@@ -${range('+')} +${range('-')} @@\n${lines.join('')}`;
+  return `@@ -${range(first.old, place.old - first.old)} +${range(first.now, place.now - first.now)} @@\n${lines.join('')}`;
 }

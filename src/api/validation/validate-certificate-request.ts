@@ -29,7 +29,11 @@ export function validateCertificateRequest(request: CertificateSigningRequest): 
   const given = spec.usages ?? [];
   if (given.length === 0) errors.required('spec.usages');
   for (const [index, usage] of given.entries()) errors.oneOf(`spec.usages[${index}]`, usage, usages);
-  for (const [index, usage] of given.entries()) if (given.indexOf(usage) < index) errors.duplicate(`spec.usages[${index}]`, usage);
+  const seen = new Set<string>();
+  for (const [index, usage] of given.entries()) {
+    if (seen.has(usage)) errors.duplicate(`spec.usages[${index}]`, usage);
+    seen.add(usage);
+  }
   if (spec.signerName === 'kubernetes.io/legacy-unknown') errors.invalid('spec.signerName', spec.signerName, 'the legacy signerName is not allowed via this API version');
   else validateSignerName(errors, 'spec.signerName', spec.signerName);
   if (spec.expirationSeconds !== undefined && spec.expirationSeconds < shortestSeconds) {

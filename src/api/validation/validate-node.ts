@@ -24,10 +24,11 @@ export function validateNodeUpdate(node: Node, old: Node): FieldError[] {
   const spec = node.spec ?? {};
   const before = old.spec ?? {};
   validateAmounts(errors, node);
-  const seen: unknown[] = [];
+  const seen = new Set<string>();
   for (const [index, address] of (node.status?.addresses ?? []).entries()) {
-    if (seen.some((other) => semanticEqual(other, address))) errors.duplicate(`status.addresses[${index}]`, address);
-    seen.push(address);
+    const text = JSON.stringify([address.type, address.address]);
+    if (seen.has(text)) errors.duplicate(`status.addresses[${index}]`, address);
+    seen.add(text);
   }
   if ((before.podCIDRs ?? []).length > 0 && !semanticEqual(spec.podCIDRs, before.podCIDRs)) errors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   if (before.providerID && before.providerID !== spec.providerID) errors.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');

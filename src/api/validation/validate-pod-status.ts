@@ -52,8 +52,9 @@ function validateTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
   const anyRestartsAll = all.some(({ restartPolicyRules = [] }) => restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'));
   for (const [field, containers] of [['containerStatuses', spec.containers], ['initContainerStatuses', spec.initContainers ?? []]] as const) {
     if (anyRestartsAll) break;
+    const byName = new Map(containers.map((container) => [container.name, container]));
     validateOneWay(errors, { field, now: pod.status?.[field] ?? [], before: old.status?.[field] ?? [] }, ({ name, exitCode }) => {
-      const container = containers.find((each) => each.name === name);
+      const container = byName.get(name);
       return container !== undefined && mayRestart(container, spec, exitCode);
     });
   }
@@ -67,9 +68,10 @@ interface StatusLists {
 }
 
 function validateOneWay(errors: FieldErrors, { field, now, before }: StatusLists, restarts: (ended: { name: string; exitCode: number }) => boolean): void {
+  const byName = new Map(now.map((status) => [status.name, status]));
   for (const [index, { name, state }] of before.entries()) {
     if (state?.terminated === undefined) continue;
-    const after = now.find((each) => each.name === name);
+    const after = byName.get(name);
     if (after === undefined || after.state?.terminated !== undefined || restarts({ name, exitCode: state.terminated.exitCode })) continue;
     errors.forbidden(`status.${field}[${index}].state`, 'may not be transitioned to non-terminated state');
   }

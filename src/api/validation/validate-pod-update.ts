@@ -2,7 +2,7 @@ import { annotations } from '../annotations.ts';
 import type { Container } from '../core/container.ts';
 import type { Pod } from '../core/pod.ts';
 import type { PodSpec } from '../core/pod-spec.ts';
-import type { NodeAffinity, NodeSelectorTerm } from '../core/scheduling.ts';
+import type { NodeAffinity, NodeSelectorTerm, Toleration } from '../core/scheduling.ts';
 import { semanticEqual } from '../semantic-equal.ts';
 import { unifiedDiff } from '../unified-diff.ts';
 import { FieldErrors } from './field-error.ts';
@@ -129,8 +129,9 @@ function validateDeadline(errors: FieldErrors, seconds: number | undefined, befo
 }
 
 function validateTolerationChanges(errors: FieldErrors, { tolerations = [] }: PodSpec, old: PodSpec): void {
-  const kept = (old.tolerations ?? []).every((before) => tolerations.some((now) => semanticEqual({ ...before, tolerationSeconds: now.tolerationSeconds }, now)));
-  if (!kept) errors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
+  const textOf = ({ key, operator, value, effect }: Toleration): string => JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);
+  const now = new Set(tolerations.map(textOf));
+  if (!(old.tolerations ?? []).every((before) => now.has(textOf(before)))) errors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
 }
 
 function validateGateChanges(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {

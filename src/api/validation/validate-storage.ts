@@ -45,20 +45,25 @@ export function validateStorageClassUpdate(storageClass: StorageClass, old: Stor
 }
 
 function validateTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {
-  const seen: unknown[] = [];
+  const seen = new Set<string>();
   for (const [index, { matchLabelExpressions = [] }] of terms.entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
     const byKey: Record<string, readonly string[]> = {};
     for (const [position, { key, values }] of matchLabelExpressions.entries()) {
       const path = `${at}[${position}]`;
       if (values.length === 0) errors.required(`${path}.values`);
-      for (const [place, value] of values.entries()) if (values.indexOf(value) < place) errors.duplicate(`${path}.values[${place}]`, value);
+      const known = new Set<string>();
+      for (const [place, value] of values.entries()) {
+        if (known.has(value)) errors.duplicate(`${path}.values[${place}]`, value);
+        known.add(value);
+      }
       errors.invalidEach(`${path}.key`, key, checkLabelKey(key));
       if (Object.hasOwn(byKey, key)) errors.duplicate(`${path}.key`, key);
-      byKey[key] = [...new Set(values)].sort();
+      byKey[key] = [...known].sort();
     }
-    if (seen.some((other) => semanticEqual(other, byKey))) errors.duplicate(at, '');
-    seen.push(byKey);
+    const text = JSON.stringify(Object.entries(byKey).sort(([one], [other]) => (one < other ? -1 : 1)));
+    if (seen.has(text)) errors.duplicate(at, '');
+    seen.add(text);
   }
 }
 
@@ -93,8 +98,10 @@ export function validateCsiNodeUpdate(node: CSINode, old: CSINode): FieldError[]
   const errors = new FieldErrors();
   errors.list.push(...validateCsiNode(node));
   const fixed = ({ allocatable: _, ...rest }: CSINodeDriver): Omit<CSINodeDriver, 'allocatable'> => rest;
+  const now = new Map(node.spec.drivers.map((driver) => [driver.name, driver]));
   for (const before of old.spec.drivers) {
-    for (const now of node.spec.drivers) if (now.name === before.name) validateImmutable(errors, 'spec.drivers', fixed(now), fixed(before));
+    const driver = now.get(before.name);
+    if (driver !== undefined) validateImmutable(errors, 'spec.drivers', fixed(driver), fixed(before));
   }
   return errors.list;
 }

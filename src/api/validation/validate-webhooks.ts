@@ -123,9 +123,11 @@ function validateServiceReference(errors: FieldErrors, path: string, { name, nam
 function validateReviewVersions(errors: FieldErrors, field: string, versions: readonly string[]): void {
   const accepted = reviewVersions.join(', ');
   if (versions.length === 0) return errors.required(field, `must specify one of ${accepted}`);
+  const seen = new Set<string>();
   for (const [index, version] of versions.entries()) {
-    if (versions.indexOf(version) < index) errors.invalid(`${field}[${index}]`, version, 'duplicate version');
+    if (seen.has(version)) errors.invalid(`${field}[${index}]`, version, 'duplicate version');
     else errors.invalidEach(`${field}[${index}]`, version, checkDns1035Label(version));
+    seen.add(version);
   }
   if (!versions.some((version) => reviewVersions.includes(version))) errors.invalid(field, versions, `must include at least one of ${accepted}`);
 }

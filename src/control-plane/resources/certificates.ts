@@ -17,9 +17,10 @@ function withRequester(request: CertificateSigningRequest, { user }: RequestFact
 
 /** Times that the writer leaves out are now, or those of the condition that was there. */
 function withTimes(conditions: readonly CertificateSigningRequestCondition[], old: CertificateSigningRequest, nowMs: number): CertificateSigningRequestCondition[] {
+  const now = formatTime(nowMs);
+  const known = new Map((old.status?.conditions ?? []).map((condition) => [`${condition.type}=${condition.status}`, condition]));
   return conditions.map((condition) => {
-    const before = old.status?.conditions?.find(({ type, status }) => type === condition.type && status === condition.status);
-    const now = formatTime(nowMs);
+    const before = known.get(`${condition.type}=${condition.status}`);
     return { ...condition, lastUpdateTime: condition.lastUpdateTime ?? now, lastTransitionTime: condition.lastTransitionTime ?? before?.lastTransitionTime ?? now };
   });
 }

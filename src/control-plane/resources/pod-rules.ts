@@ -69,10 +69,10 @@ function pairAddresses(status: PodStatus): void {
 }
 
 function keepGenerations(conditions: readonly PodCondition[], old: readonly PodCondition[]): PodCondition[] {
-  const left = [...old];
+  // There may be several of one type; the first of them stands for the first.
+  const left = Map.groupBy(old.toReversed(), ({ type }) => type);
   return conditions.map((condition) => {
-    const index = left.findIndex(({ type }) => type === condition.type);
-    const before = index < 0 ? undefined : left.splice(index, 1)[0];
+    const before = left.get(condition.type)?.pop();
     return condition.observedGeneration || !before?.observedGeneration ? condition : { ...condition, observedGeneration: before.observedGeneration };
   });
 }
