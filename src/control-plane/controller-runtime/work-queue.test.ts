@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../base/testing/recording-log.ts';
 import type { RecordingLog } from '../../base/testing/recording-log.ts';
-import { staleObject } from '../../api/status/api-status-error.ts';
+import { forbidden, staleObject } from '../../api/status/api-status-error.ts';
 import { WorkQueue } from './work-queue.ts';
 
 function setUp(workers: number, sync: (key: string, clock: FakeClock) => Promise<number | undefined | void>): { clock: FakeClock; queue: WorkQueue; runs: string[]; log: RecordingLog } {
@@ -137,4 +137,14 @@ it('a pass that always wants another at once lets everything else run, too', asy
   await clock.advance(10);
   assert.equal(runs.length, 11);
   await queue.stop();
+});
+
+it('a refusal that lasts is said aloud', async () => {
+  const { clock, queue, log } = setUp(1, async () => {
+    throw forbidden({ group: '', plural: 'pods' }, 'a', 'no right');
+  });
+  queue.start();
+  queue.add('a');
+  await clock.advance(12_000);
+  assert.deepEqual([log.lines.length, log.lines.slice(0, 10).map(({ level }) => level), log.lines.at(-1)?.level], [12, Array.from({ length: 10 }, () => 'debug'), 'warn']);
 });

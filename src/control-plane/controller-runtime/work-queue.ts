@@ -10,6 +10,8 @@ const FIRST_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 const REFILL_MS = 100;
 const BURST = 100;
+/** So many refusals in a row are no passing matter: a role that lacks a right, say, would else be found out by nobody. */
+const PERSISTENT = 10;
 
 export interface WorkQueueOptions {
   readonly name: string;
@@ -162,7 +164,8 @@ export class WorkQueue {
     const { log, name } = this.#options;
     const fields = { controller: name, key, error: errorMessage(error), failures: this.failures(key) };
     if (isApiError(error, 'Conflict', 'NotFound', 'AlreadyExists')) log.debug(4, 'Sync was overtaken, trying again', fields);
-    else if (isApiError(error)) log.debug(2, 'Sync failed, trying again', fields);
+    else if (isApiError(error) && this.failures(key) < PERSISTENT) log.debug(2, 'Sync failed, trying again', fields);
+    else if (isApiError(error)) log.warn('Sync keeps failing, trying again', fields);
     else log.error('Sync failed, trying again', fields);
   }
 }
