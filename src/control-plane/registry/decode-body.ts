@@ -1,6 +1,7 @@
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { decodeMessage, openEnvelope, ProtobufError } from '../../api/protobuf/decode-protobuf.ts';
+import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
 import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
@@ -35,7 +36,7 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
     if (doubts.length > 0 && context.fieldValidation === 'Strict') refuse([`strict decoding error: ${doubts.join(', ')}`]);
     for (const doubt of doubts) context.warn(doubt);
   }
-  const object = decoded as ApiObject;
+  const object = dropZeros(decoded as ApiObject, expected.schema, expected.group);
   // The schema is that of an object of the API, whose metadata is required.
   return { ...object, kind, apiVersion };
 }

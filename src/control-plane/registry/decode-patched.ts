@@ -1,6 +1,7 @@
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { goQuote } from '../../api/go-quote.ts';
+import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
 import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
 import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
 import type { RequestContext } from '../model/request-context.ts';
@@ -28,7 +29,7 @@ export function decodePatched(patched: unknown, patch: PatchBody, { expected, co
     for (const doubt of doubts) context.warn(doubt);
   }
   // The schema is that of an object of the API, whose metadata is required.
-  const object = value as ApiObject;
+  const object = dropZeros(value as ApiObject, expected.schema, expected.group);
   const { kind = expected.kind, apiVersion = apiVersionOf(expected) } = object;
   if (kind !== expected.kind || apiVersion !== apiVersionOf(expected)) throw badRequest(`no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} here, only ${goQuote(expected.kind)}`);
   return { ...object, kind, apiVersion };

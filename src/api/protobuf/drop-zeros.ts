@@ -1,0 +1,111 @@
+import type { ObjectSchema, Schema } from '../schema/schema.ts';
+import { messagePlan } from './field-numbers.ts';
+import type { MessagePlan, NumberedField } from './field-numbers.ts';
+
+/**
+ * A decoded object without what Go would not write again: empty texts, zeros, false, and empty lists and maps in fields that cannot tell them from
+ * nothing (upstream: `omitempty` on what is no pointer). So `hostNetwork: false` and `nodeSelector: {}`, which templates of manifests are full of, are
+ * no change of an object that does not say them. Objects with one owner (selectors, references) stay as they are given. The same object when nothing is to go.
+ */
+export function dropZeros<T extends object>(object: T, schema: ObjectSchema, group: string): T {
+  // What is left is of the same type: only optional fields go.
+  return dropIn(object as Fields, planOf(schema, group)) as T;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Clean = (value: unknown) => unknown;
+
+interface ZeroPlan {
+  readonly droppable: ReadonlySet<string>;
+  /** How to clean what stands in a field; of those that can hold something to drop. */
+  readonly inner: ReadonlyMap<string, Clean>;
+}
+
+const plans = new WeakMap<ObjectSchema, Map<string, ZeroPlan>>();
+const nothing: ZeroPlan = { droppable: new Set(), inner: new Map() };
+
+function planOf(schema: ObjectSchema, group: string): ZeroPlan {
+  let known = plans.get(schema);
+  if (known === undefined) plans.set(schema, (known = new Map()));
+  let plan = known.get(group);
+  if (plan === undefined) known.set(group, (plan = makePlan(schema, group)));
+  return plan;
+}
+
+function makePlan(schema: ObjectSchema, group: string): ZeroPlan {
+  const message = schema.atomic === true ? undefined : messagePlan(schema, group);
+  if (message === undefined) return nothing;
+  const droppable = new Set<string>();
+  const inner = new Map<string, Clean>();
+  for (const { name, keepsZero } of fieldsOf(message)) {
+    const own = schema.fields[name]?.schema;
+    if (own === undefined) continue;
+    if (!keepsZero && canBeZero(own)) droppable.add(name);
+    const clean = cleanerOf(own, group);
+    if (clean !== undefined) inner.set(name, clean);
+  }
+  return { droppable, inner };
+}
+
+function* fieldsOf(message: MessagePlan): Generator<NumberedField> {
+  for (const entry of message.values()) {
+    if (entry instanceof Map) yield* fieldsOf(entry);
+    // What is no plan of an inner message is a field.
+    else yield entry as NumberedField;
+  }
+}
+
+/** Quantities, ports by number or name, and times are structures in Go, which are always written. */
+function canBeZero(schema: Schema): boolean {
+  if (schema.kind === 'string') return schema.format === undefined || schema.format === 'bytes';
+  return schema.kind === 'number' || schema.kind === 'boolean' || schema.kind === 'array' || schema.kind === 'map';
+}
+
+function cleanerOf(schema: Schema, group: string): Clean | undefined {
+  switch (schema.kind) {
+    case 'object':
+      return (value) => dropIn(value as Fields, planOf(schema, group));
+    case 'array': {
+      const item = cleanerOf(schema.items, group);
+      return item === undefined ? undefined : (value) => mapShared(value as readonly unknown[], item);
+    }
+    // Maps of the API hold texts and amounts.
+    case 'map':
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'quantity':
+    case 'intOrString':
+    case 'opaque':
+      return undefined;
+  }
+}
+
+function mapShared(items: readonly unknown[], clean: Clean): readonly unknown[] {
+  const cleaned = items.map(clean);
+  return cleaned.some((item, index) => item !== items[index]) ? cleaned : items;
+}
+
+function dropIn(object: Fields, { droppable, inner }: ZeroPlan): Fields {
+  let changed: Record<string, unknown> | undefined;
+  for (const key in object) {
+    const value = object[key];
+    if (droppable.has(key) && isZero(value)) {
+      changed ??= { ...object };
+      delete changed[key];
+      continue;
+    }
+    const clean = inner.get(key);
+    const cleaned = clean === undefined || value === undefined ? value : clean(value);
+    if (cleaned === value) continue;
+    changed ??= { ...object };
+    changed[key] = cleaned;
+  }
+  return changed ?? object;
+}
+
+function isZero(value: unknown): boolean {
+  if (value === '' || value === 0 || value === false) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
+}
