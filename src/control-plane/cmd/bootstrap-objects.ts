@@ -1,3 +1,8 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -80,6 +85,37 @@ async function exists<T extends ApiObject>(client: ApiClient, type: ResourceType
   }
 }
 
+/** An update that changes nothing is no write. */
 async function replace<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, object: T): Promise<void> {
   if (!(await ensure(client, type, object))) await client.update(type, object);
+}
+
+export interface BootstrapKeeperOptions {
+  readonly client: ApiClient;
+  readonly reader: ObjectReader;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly facts: () => ClusterFacts;
+}
+
+/** Only for what an event should have announced. */
+const safetyNetMs = 60_000;
+
+/** Puts back what somebody deletes or changes of the objects every cluster has. */
+export function createBootstrapKeeper({ client, reader, clock, random, log, facts }: BootstrapKeeperOptions): { start(): void; stop(): Promise<void> } {
+  const loop = createLoop({ name: 'bootstrap objects', clock, random, log, periodMs: safetyNetMs, pass: () => ensureBootstrapObjects(client, facts()) });
+  const ends: (() => void)[] = [];
+  return {
+    start: () => {
+      loop.start();
+      for (const type of [namespaces, services, endpoints, endpointSlices, priorityClasses, configMaps] as readonly ResourceType[]) {
+        ends.push(reader.onChange(type, (before, after) => after === undefined && before !== undefined && loop.wake()));
+      }
+    },
+    stop: async () => {
+      for (const end of ends.splice(0)) end();
+      await loop.stop();
+    },
+  };
 }

@@ -4,7 +4,8 @@ import { services } from '../../api/client/resource-types.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
-import { ensureBootstrapObjects } from './bootstrap-objects.ts';
+import { createBootstrapKeeper, ensureBootstrapObjects } from './bootstrap-objects.ts';
+import type { ClusterFacts } from './bootstrap-objects.ts';
 import { createClaimRepair } from '../registry/claim-repair.ts';
 import { claimsOfService } from '../resources/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
@@ -46,16 +47,19 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
   // SQLite's file is this process's own; with etcd there may be others, and only one may act.
   const leading = options.storage.backend === 'sqlite' ? lead() : createLeaderElection({ ...world, client, name: 'kube-controller-manager', identity: `${hostname()}_${world.random.uuid()}`, create: lead });
   const claimRepair = createClaimRepair({ ...world, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
-  const parts = inOrder([createCompactor({ ...world, storage }), claimRepair, createRoleAggregation({ ...world, reader: api.reader, client }), leading]);
+  let port = options.securePort;
+  const facts = (): ClusterFacts => ({
+    advertiseAddress: options.advertiseAddress,
+    securePort: port,
+    serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
+    clientCa: api.pki.authority.certificatePem,
+  });
+  const keeper = createBootstrapKeeper({ ...world, client, reader: api.reader, facts });
+  const parts = inOrder([keeper, createCompactor({ ...world, storage }), claimRepair, createRoleAggregation({ ...world, reader: api.reader, client }), leading]);
   return {
     start: async () => {
-      const { port } = await api.listen();
-      await ensureBootstrapObjects(client, {
-        advertiseAddress: options.advertiseAddress,
-        securePort: port,
-        serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
-        clientCa: api.pki.authority.certificatePem,
-      });
+      ({ port } = await api.listen());
+      await ensureBootstrapObjects(client, facts());
       await ensureDefaultPolicy(client, world.log);
       await parts.start();
       world.log.info('serving', { address: options.bindAddress, port });
