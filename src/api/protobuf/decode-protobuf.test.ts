@@ -81,3 +81,16 @@ test('whatever bytes come, the answer is a value or a ProtobufError', () => {
     { numRuns: 2000 },
   );
 });
+
+test('whatever stands behind the four bytes, the envelope opens or is a ProtobufError', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 60 }), (rest) => {
+      try {
+        openEnvelope(Buffer.concat([Buffer.from('k8s\0'), rest]));
+      } catch (error) {
+        assert.ok(error instanceof ProtobufError, String(error));
+      }
+    }),
+    { examples: [[new Uint8Array([0, 0, 0])]] },
+  );
+});

@@ -23,7 +23,10 @@ export interface Envelope {
 /** Opens the envelope (upstream: runtime.Unknown behind four bytes). Throws `ProtobufError` for what is none. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (bytes.length < magic.length || !magic.equals(bytes.subarray(0, magic.length))) throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix "k8s\\0"');
-  const reader = new BinaryReader(bytes.subarray(magic.length));
+  return guarded(() => readEnvelope(new BinaryReader(bytes.subarray(magic.length))));
+}
+
+function readEnvelope(reader: BinaryReader): Envelope {
   let [apiVersion, kind] = ['', ''];
   let raw = new Uint8Array();
   eachField(reader, reader.len, (number, wire) => {
@@ -46,8 +49,13 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
  */
 export function decodeMessage(raw: Uint8Array, schema: ObjectSchema, group: string): Record<string, unknown> {
   const reader = new BinaryReader(raw);
+  return guarded(() => new MessageDecoder(reader, group).message(schema, reader.len, 0));
+}
+
+/** What the reader throws on broken input has no class of its own. */
+function guarded<T>(read: () => T): T {
   try {
-    return new MessageDecoder(reader, group).message(schema, reader.len, 0);
+    return read();
   } catch (error) {
     if (error instanceof ProtobufError) throw error;
     throw new ProtobufError(`unable to decode protobuf: ${error instanceof Error ? error.message : String(error)}`);

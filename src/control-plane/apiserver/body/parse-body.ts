@@ -1,17 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import { protobufContentType } from '../../../api/protobuf/decode-protobuf.ts';
-import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
-import { toPlainValue } from '../../../api/manifest/yaml-value.ts';
 import type { FieldValidation } from '../../model/request-context.ts';
 import type { WriteBody } from '../../registry/registry.ts';
 import { scanJson } from './scan-json.ts';
 
 /** What a body may be made of. What is beyond is refused before anything walks through it. */
 export const maxDepth = 500;
-const yamlLimits = { maxDepth, maxAliasValues: 20_000 };
-/** Bounds the time of the YAML parser, which grows with these: 100,000 take about a fifth of a second. */
-const maxLexemes = 200_000;
 
 const readTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
@@ -43,7 +38,7 @@ export interface BodyRequest {
 }
 
 /** The value of a body, and what its text alone tells; 400 when there is none. */
-export function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): WriteBody {
+export async function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): Promise<WriteBody> {
   const refuse = (why: string): ApiStatusError => badRequest(`the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summarize(bytes)})`);
   if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
@@ -52,7 +47,9 @@ export function parseBody({ bytes, encoding, fieldValidation, kind }: BodyReques
   const parsed = encoding === 'json' || /^\s*[{[]/.test(text) ? tryJson(text, fieldValidation) : undefined;
   if (parsed !== undefined && !('error' in parsed)) return parsed;
   if (encoding === 'json') throw refuse(parsed?.error ?? scanJson(text).error ?? 'not JSON');
-  return readYaml(text, refuse);
+  // The parser of YAML takes megabytes that most servers never need.
+  const { readYaml } = await import('./read-yaml.ts');
+  return readYaml(text, { refuse, maxDepth });
 }
 
 /** `error` when the text is JSON that cannot be taken; undefined when it is none. */
@@ -88,32 +85,6 @@ export function isDeeper(value: unknown, limit: number): boolean {
     level = next;
   }
   return false;
-}
-
-function readYaml(text: string, refuse: (why: string) => ApiStatusError): WriteBody {
-  const { document, errors } = parseYaml(text, maxLexemes);
-  const [error] = errors;
-  if (error !== undefined || document === undefined) throw refuse(error === undefined ? 'no YAML document' : `yaml: line ${lineAt(text, error.offset)}: ${error.message}`);
-  const { value, problems } = toPlainValue(document, yamlLimits);
-  const unusable = problems.find((problem) => !problem.duplicate);
-  if (unusable !== undefined) throw refuse(`yaml: line ${lineAt(text, unusable.offset)}: ${unusable.message}`);
-  return { value: withoutBigints(value), duplicates: problems.slice(0, 100).map((problem) => `line ${lineAt(text, problem.offset)}: key ${JSON.stringify(String(problem.path.at(-1) ?? ''))} already set in map`) };
-}
-
-/** Whole numbers beyond 2^53 become the nearest double, as in JSON. */
-function withoutBigints(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutBigints);
-  const copy: Record<string, unknown> = {};
-  for (const [key, each] of Object.entries(value)) Object.defineProperty(copy, key, { value: withoutBigints(each), enumerable: true, writable: true, configurable: true });
-  return copy;
-}
-
-function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line++;
-  return line;
 }
 
 /** The beginning of a body, as refusals show it: text only where it looks like an object. */

@@ -51,7 +51,7 @@ export class ResourceVerbs {
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'CreateOptions');
-    const body = parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    const body = await parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     return this.#object(exchange, answer, await this.#options.registry.create(resourceRequest(exchange, definition, query), body));
   }
@@ -61,7 +61,7 @@ export class ResourceVerbs {
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'UpdateOptions');
-    const body = parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    const body = await parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     const written = await this.#options.registry.update(resourceRequest(exchange, definition, query), body);
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
@@ -72,7 +72,7 @@ export class ResourceVerbs {
     const answer = this.#answer(exchange, { definition }, 200);
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'PatchOptions', type);
-    const body = parseBody({ bytes, encoding: type === 'apply' ? 'yaml' : 'json', fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    const body = await parseBody({ bytes, encoding: type === 'apply' ? 'yaml' : 'json', fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     const written = await this.#options.registry.patch(resourceRequest(exchange, definition, query), { ...body, type });
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
@@ -102,7 +102,7 @@ export class ResourceVerbs {
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     if (bytes.length === 0) return parseDeleteOptions(exchange.query, undefined);
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
-    const body = parseBody({ bytes, encoding, fieldValidation: 'Ignore', kind: 'DeleteOptions' });
+    const body = await parseBody({ bytes, encoding, fieldValidation: 'Ignore', kind: 'DeleteOptions' });
     const value = body.protobuf === undefined ? body.value : deleteOptionsFromProtobuf(body.protobuf);
     if (exchange.audited !== undefined) exchange.audited.requestObject = value;
     return parseDeleteOptions(exchange.query, value);
