@@ -77,7 +77,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     services: access.services,
     reviewAccess: reviewsBy(authorizer, access),
   });
-  const front = composeFront(options, world);
+  const front = await composeFront(options, world);
   const server = createApiServer({
     ...front.options,
     registry,

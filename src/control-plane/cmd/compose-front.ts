@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { KubeletError } from '../../base/errors.ts';
-import { parseYaml } from '../../api/manifest/parse-yaml.ts';
-import { toPlainValue } from '../../api/manifest/yaml-value.ts';
 import { parseAuditPolicy } from '../apiserver/audit/audit-policy.ts';
 import { RotatingFile } from '../apiserver/audit/rotating-file.ts';
 import { nodeDialer } from '../apiserver/connect/node-dialer.ts';
@@ -21,20 +19,20 @@ const maxLexemes = 100_000;
 const limits = { maxDepth: 64, maxAliasValues: 10_000 };
 
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
-export function composeFront(options: ControlPlaneOptions, { clock, log }: World): ComposedFront {
+export async function composeFront(options: ControlPlaneOptions, { clock, log }: World): Promise<ComposedFront> {
   const pki = path.resolve(options.dataDir, 'pki');
   const clientPair = (): { cert: string; key: string } => ({ cert: readFileSync(path.join(pki, 'apiserver-kubelet-client.crt'), 'utf8'), key: readFileSync(path.join(pki, 'apiserver-kubelet-client.key'), 'utf8') });
   const kubelets = { dialer: nodeDialer({ clock, clientPair }), preferredAddressTypes: options.kubeletPreferredAddressTypes };
-  const audit = composeAudit(options, { clock, log });
+  const audit = await composeAudit(options, { clock, log });
   return {
     options: { kubelets, publicAddress: `${options.advertiseAddress}:${options.securePort}`, processUsage, ...(audit !== undefined && { audit: audit.options }) },
     close: () => audit?.close() ?? Promise.resolve(),
   };
 }
 
-function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<World, 'clock' | 'log'>): { readonly options: AuditOptions; close(): Promise<void> } | undefined {
+async function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<World, 'clock' | 'log'>): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
   if (audit === undefined) return undefined;
-  const policy = readYaml(audit.policyFile);
+  const policy = await readYaml(audit.policyFile);
   const parsed = parseAuditPolicy(policy);
   if ('errors' in parsed) throw new KubeletError('Invalid', `--audit-policy-file ${audit.policyFile}: ${parsed.errors.join('; ')}`);
   if (audit.logPath === '-') return { options: { policy, sink: (line) => void process.stdout.write(`${line}\n`) }, close: () => Promise.resolve() };
@@ -42,7 +40,9 @@ function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<World
   return { options: { policy, sink: file.write }, close: () => file.close() };
 }
 
-function readYaml(file: string): unknown {
+/** The parser of YAML is loaded only where there is a policy. */
+async function readYaml(file: string): Promise<unknown> {
+  const [{ parseYaml }, { toPlainValue }] = await Promise.all([import('../../api/manifest/parse-yaml.ts'), import('../../api/manifest/yaml-value.ts')]);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
