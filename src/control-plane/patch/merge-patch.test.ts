@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isApiError } from '../../api/status/api-status-error.ts';
-import { applyMergePatch, diffMergePatch } from './merge-patch.ts';
+import { applyMergePatch } from './merge-patch.ts';
 import { anyObject, freezeDeep } from './testing/arbitrary-json.ts';
+import { diffMergePatch } from './testing/diff-merge.ts';
 
 const parse = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 

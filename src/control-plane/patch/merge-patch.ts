@@ -1,6 +1,6 @@
 import { setOwn } from '../../api/schema/decode.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
-import { equalJson, isJsonObject, jsonTypeName } from './json-value.ts';
+import { isJsonObject, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { checkDepth } from './patch-limits.ts';
 
@@ -24,18 +24,4 @@ function mergeObject(target: JsonObject, patch: JsonObject): JsonObject {
     else setOwn(out, key, after);
   }
   return out ?? target;
-}
-
-/** The merge patch that leads from one document to the other, which must not hold null as a value. */
-export function diffMergePatch(before: JsonObject, after: JsonObject): JsonObject {
-  const patch: Record<string, unknown> = {};
-  for (const key of Object.keys(after)) {
-    const [then, now] = [Object.hasOwn(before, key) ? before[key] : undefined, after[key]];
-    if (isJsonObject(then) && isJsonObject(now)) {
-      const below = diffMergePatch(then, now);
-      if (Object.keys(below).length > 0) setOwn(patch, key, below);
-    } else if (!equalJson(then, now)) setOwn(patch, key, now);
-  }
-  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) setOwn(patch, key, null);
-  return patch;
 }

@@ -1,0 +1,17 @@
+import { setOwn } from '../../../api/schema/decode.ts';
+import { equalJson, isJsonObject } from '../json-value.ts';
+import type { JsonObject } from '../json-value.ts';
+
+/** The merge patch that leads from one document to the other, which must not hold null as a value. */
+export function diffMergePatch(before: JsonObject, after: JsonObject): JsonObject {
+  const patch: Record<string, unknown> = {};
+  for (const key of Object.keys(after)) {
+    const [then, now] = [Object.hasOwn(before, key) ? before[key] : undefined, after[key]];
+    if (isJsonObject(then) && isJsonObject(now)) {
+      const below = diffMergePatch(then, now);
+      if (Object.keys(below).length > 0) setOwn(patch, key, below);
+    } else if (!equalJson(then, now)) setOwn(patch, key, now);
+  }
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) setOwn(patch, key, null);
+  return patch;
+}
