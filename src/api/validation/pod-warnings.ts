@@ -154,18 +154,25 @@ function warnOfHiddenVariables(warn: Warn, path: string, { env = [] }: AnyContai
   }
 }
 
+/** Every pair of ports may be worth a warning; so many of them are enough. */
+const maxPairWarnings = 100;
+
 function warnOfPorts(warn: Warn, pod: Pod): void {
-  const seen: { readonly field: string; readonly port: ContainerPort }[] = [];
+  const seen = new Map<string, { readonly field: string; readonly port: ContainerPort }[]>();
+  let pairs = 0;
   const names = new Map<string, string>();
   for (const { container, path } of allContainers(pod)) {
     for (const [index, port] of (container.ports ?? []).entries()) {
       const field = `${path}.ports[${index}]`;
       if (port.hostIP && !port.hostPort) warn(field, `hostIP set without hostPort: {Name:${port.name ?? ''} HostPort:0 ContainerPort:${port.containerPort} Protocol:${port.protocol ?? ''} HostIP:${port.hostIP}}`);
-      for (const other of seen) {
+      const key = `${port.containerPort}/${port.protocol ?? ''}`;
+      const others = seen.get(key) ?? [];
+      for (const other of pairs < maxPairWarnings ? others : []) {
         const relation = portRelation(port, other.port);
-        if (relation !== undefined) warn(field, `${relation} port definition with ${other.field}`);
+        if (relation !== undefined && pairs++ < maxPairWarnings) warn(field, `${relation} port definition with ${other.field}`);
       }
-      seen.push({ field, port });
+      if (others.length === 0) seen.set(key, others);
+      others.push({ field, port });
       const namesake = port.name ? names.get(port.name) : undefined;
       if (namesake !== undefined) warn(field, `duplicate port name ${goQuote(port.name ?? '')} with ${namesake}, services and probes that select ports by name will use ${namesake}`);
       else if (port.name) names.set(port.name, field);
@@ -173,8 +180,8 @@ function warnOfPorts(warn: Warn, pod: Pod): void {
   }
 }
 
+/** Of two ports with the same number and protocol. */
 function portRelation(port: ContainerPort, other: ContainerPort): string | undefined {
-  if (port.containerPort !== other.containerPort || port.protocol !== other.protocol) return undefined;
   const { hostIP = '', hostPort = 0 } = port;
   const { hostIP: otherIp = '', hostPort: otherPort = 0 } = other;
   if (hostIP === otherIp && hostPort === otherPort) return 'duplicate';

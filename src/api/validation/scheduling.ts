@@ -131,14 +131,15 @@ function validateTolerationValue(errors: FieldErrors, field: string, operator: s
 }
 
 export function validateTopologySpread(errors: FieldErrors, path: string, constraints: readonly TopologySpreadConstraint[]): void {
+  const pairOf = (constraint: TopologySpreadConstraint): string => JSON.stringify([constraint.topologyKey, constraint.whenUnsatisfiable]);
+  const lastOf = new Map(constraints.map((constraint, index) => [pairOf(constraint), index]));
   for (const [index, constraint] of constraints.entries()) {
     const at = `${path}[${index}]`;
     const { maxSkew, topologyKey, whenUnsatisfiable, minDomains } = constraint;
     if (maxSkew <= 0) errors.invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero');
     if (topologyKey === '') errors.required(`${at}.topologyKey`, 'can not be empty');
     errors.oneOf(`${at}.whenUnsatisfiable`, whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway']);
-    const repeated = constraints.slice(index + 1).some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable);
-    if (repeated) errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${whenUnsatisfiable}}`);
+    if (lastOf.get(pairOf(constraint)) !== index) errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${whenUnsatisfiable}}`);
     if (minDomains !== undefined && minDomains <= 0) errors.invalid(`${at}.minDomains`, minDomains, 'must be greater than zero');
     if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
       errors.invalid(`${at}.minDomains`, minDomains, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`);
