@@ -47,3 +47,8 @@ for (const [changes, ...expected] of cases) {
     assert.deepEqual(podWarnings(pod).map(({ field, message }) => `${field}: ${message}`), expected);
   });
 }
+
+test('ports that are all alike are warned of so often, and no more', () => {
+  const pod = buildPod({ [`${c0}.ports`]: Array.from({ length: 400 }, () => ({ containerPort: 80 })) });
+  assert.equal(podWarnings(pod).filter(({ message }) => message.startsWith('duplicate port definition')).length, 100);
+});

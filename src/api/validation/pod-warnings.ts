@@ -156,6 +156,7 @@ function warnOfHiddenVariables(warn: Warn, path: string, { env = [] }: AnyContai
 
 /** Every pair of ports may be worth a warning; so many of them are enough. */
 const maxPairWarnings = 100;
+const maxCompared = 1000;
 
 function warnOfPorts(warn: Warn, pod: Pod): void {
   const seen = new Map<string, { readonly field: string; readonly port: ContainerPort }[]>();
@@ -172,7 +173,7 @@ function warnOfPorts(warn: Warn, pod: Pod): void {
         if (relation !== undefined && pairs++ < maxPairWarnings) warn(field, `${relation} port definition with ${other.field}`);
       }
       if (others.length === 0) seen.set(key, others);
-      others.push({ field, port });
+      if (others.length < maxCompared) others.push({ field, port });
       const namesake = port.name ? names.get(port.name) : undefined;
       if (namesake !== undefined) warn(field, `duplicate port name ${goQuote(port.name ?? '')} with ${namesake}, services and probes that select ports by name will use ${namesake}`);
       else if (port.name) names.set(port.name, field);
