@@ -23,6 +23,8 @@ export interface DecodeOptions {
   readonly maxProblems?: number;
   /** Keeps what was found out of the messages, for secrets. */
   readonly hideValues?: boolean;
+  /** Leaves out guesses of what was meant, for answers that programs read. */
+  readonly noHints?: boolean;
 }
 export interface Decoded<Value> {
   /** Complete even when there are errors: wrong values are left out or empty. Use it only when `errors` is empty. */
@@ -182,7 +184,7 @@ class Decoder {
 
   #unknownField(schema: ObjectSchema, key: string): void {
     const path = [...this.#path, key];
-    const near = closestName(key, Object.keys(schema.fields));
+    const near = this.#options.noHints === true ? undefined : closestName(key, Object.keys(schema.fields));
     const hint = near === undefined ? '' : `; did you mean "${near}"?`;
     const error: DecodeError = { problem: 'unknownField', path, message: `unknown field ${quote(formatFieldPath(path))}${hint}` };
     if (this.#options.mode === 'lenient') this.warnings.push(error);

@@ -26,7 +26,7 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   const apiVersion = apiVersionOf(expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
   checkKind(value, apiVersion, kind);
-  const { value: decoded, errors, warnings } = decodeAny(expected.schema, value, { mode: 'lenient', ...(expected.hideValues === true && { hideValues: true }) });
+  const { value: decoded, errors, warnings } = decodeAny(expected.schema, value, { mode: 'lenient', noHints: true, ...(expected.hideValues === true && { hideValues: true }) });
   const refuse = (texts: readonly string[]): never => {
     throw badRequest(`${kind} in version ${JSON.stringify(expected.version)} cannot be handled as a ${kind}: ${texts.join(', ')}`);
   };

@@ -21,7 +21,7 @@ export function decodePatched(patched: unknown, patch: PatchBody, { expected, co
     const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${goQuote(shown)}: ${problem}`, field: 'patch' };
     throw new ApiStatusError('Invalid', ` "" is invalid: patch: ${cause.message}`, { causes: [cause] });
   };
-  const { value, errors, warnings } = decodeAny(expected.schema, patched, { mode: 'lenient', hideValues });
+  const { value, errors, warnings } = decodeAny(expected.schema, patched, { mode: 'lenient', noHints: true, hideValues });
   if (errors.length > 0) refuse(errors.map(formatDecodeError).join(', '));
   if (context.fieldValidation !== 'Ignore') {
     const doubts = [...patch.duplicates, ...(patch.type === 'json' ? unknownOperationFields(patch.value) : []), ...warnings.map(formatDecodeError)];

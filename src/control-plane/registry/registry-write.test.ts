@@ -59,7 +59,7 @@ test('unknown and repeated fields are refused, warned of or dropped, as asked', 
     ground.registry.create(ground.request(widgets, '', '', { fieldValidation }), { value: { metadata: { name }, spec: { sizes: 1 } }, duplicates: ['duplicate field "spec"'] });
   await assert.rejects(create('Strict', 'a'), refused('BadRequest', /^Widget in version "v1" cannot be handled as a Widget: strict decoding error: duplicate field "spec", unknown field "spec.sizes"/));
   await create('Warn', 'b');
-  assert.deepEqual(ground.warnings.map((text) => text.split(';')[0]), ['duplicate field "spec"', 'unknown field "spec.sizes"']);
+  assert.deepEqual(ground.warnings, ['duplicate field "spec"', 'unknown field "spec.sizes"']);
   await create('Ignore', 'c');
   assert.equal(ground.warnings.length, 2);
 });
