@@ -111,6 +111,11 @@ describe('requests that end elsewhere', () => {
     assert.deepEqual(parseProxyName('https:a:b', 'pod'), { scheme: 'https', name: 'a', port: 'b' });
   });
 
+  it('pass on no path that would end the request line', async () => {
+    const each = await cluster();
+    assert.deepEqual([(await ask(each, `${api}/pods/one/proxy/a b HTTP/1.1\r\nx: y`)).status, kubelet.dialed], [400, []]);
+  });
+
   it('lead redirects of the backend through the proxy', async () => {
     const each = await cluster();
     const seen: unknown[] = [];

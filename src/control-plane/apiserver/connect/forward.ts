@@ -42,6 +42,8 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   const asked = headerOf(http.headers, 'upgrade');
   const upgrade = http.upgrade === undefined || asked === undefined ? undefined : asked;
   if (forwarding.mustUpgrade === true && upgrade === undefined) throw badRequest('Upgrade request required');
+  // HTTP/2 lets through what would end the request line of HTTP/1.1.
+  if (/[^\u0021-\u007e]/.test(forwarding.path)) throw badRequest('the path has characters that must be escaped');
   const backend = await dialer.dial(target, dialTimeoutMs);
   http.onFinished(() => backend.destroy());
   const request = open(forwarding, backend, upgrade);
