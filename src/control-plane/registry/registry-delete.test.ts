@@ -1,83 +1,86 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
 import type { RegistryGround, Widget } from './testing/registry-ground.ts';
 
-let ground: RegistryGround;
-beforeEach(async () => {
-  ground = await startRegistry();
-});
-afterEach(() => ground.stop());
+// In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
+describe('the registry deletes', () => {
+  let ground: RegistryGround;
+  beforeEach(async () => {
+    ground = await startRegistry();
+  });
+  afterEach(() => ground.stop());
 
-const remove = (definition: typeof widgets, name: string, options: object = {}): Promise<{ gone: boolean; object: object }> => ground.registry.delete(ground.request(definition, name), options);
-const exists = (definition: typeof widgets, name: string): Promise<boolean> => ground.registry.get(ground.request(definition, name), {}).then(
-  () => true,
-  () => false,
-);
+  const remove = (definition: typeof widgets, name: string, options: object = {}): Promise<{ gone: boolean; object: object }> => ground.registry.delete(ground.request(definition, name), options);
+  const exists = (definition: typeof widgets, name: string): Promise<boolean> => ground.registry.get(ground.request(definition, name), {}).then(
+    () => true,
+    () => false,
+  );
 
-test('an object nothing holds is gone at once, and the answer is a Status that says which', async () => {
-  const { metadata } = await ground.create({ name: 'a' });
-  const { gone, object } = await remove(widgets, 'a');
-  assert.equal(gone, true);
-  assert.deepEqual((object as { details?: unknown }).details, { name: 'a', group: 'test.io', kind: 'widgets', uid: metadata.uid });
-  assert.equal(await exists(widgets, 'a'), false);
-});
+  test('an object nothing holds is gone at once, and the answer is a Status that says which', async () => {
+    const { metadata } = await ground.create({ name: 'a' });
+    const { gone, object } = await remove(widgets, 'a');
+    assert.equal(gone, true);
+    assert.deepEqual((object as { details?: unknown }).details, { name: 'a', group: 'test.io', kind: 'widgets', uid: metadata.uid });
+    assert.equal(await exists(widgets, 'a'), false);
+  });
 
-test('finalizers keep it until the last is taken away, and none can be added', async () => {
-  await ground.create({ name: 'a', metadata: { name: 'a', namespace: '', uid: '', finalizers: ['x.io/y'] } } as never);
-  assert.equal((await remove(widgets, 'a')).gone, false);
-  const { object } = await ground.registry.get(ground.request(widgets, 'a'), {});
-  assert.ok(object.metadata.deletionTimestamp !== undefined && object.metadata.deletionGracePeriodSeconds === 0);
-  const write = (finalizers: string[]): Promise<unknown> => ground.registry.update(ground.request(widgets, 'a'), { value: { ...object, metadata: { ...object.metadata, finalizers } }, duplicates: [] });
-  await assert.rejects(write(['x.io/y', 'x.io/z']), (error) => isApiError(error, 'Invalid'));
-  await write([]);
-  assert.equal(await exists(widgets, 'a'), false);
-});
+  test('finalizers keep it until the last is taken away, and none can be added', async () => {
+    await ground.create({ name: 'a', metadata: { name: 'a', namespace: '', uid: '', finalizers: ['x.io/y'] } } as never);
+    assert.equal((await remove(widgets, 'a')).gone, false);
+    const { object } = await ground.registry.get(ground.request(widgets, 'a'), {});
+    assert.ok(object.metadata.deletionTimestamp !== undefined && object.metadata.deletionGracePeriodSeconds === 0);
+    const write = (finalizers: string[]): Promise<unknown> => ground.registry.update(ground.request(widgets, 'a'), { value: { ...object, metadata: { ...object.metadata, finalizers } }, duplicates: [] });
+    await assert.rejects(write(['x.io/y', 'x.io/z']), (error) => isApiError(error, 'Invalid'));
+    await write([]);
+    assert.equal(await exists(widgets, 'a'), false);
+  });
 
-test('propagation is remembered as a finalizer, orphan and foreground replacing each other', async () => {
-  await ground.create({ name: 'a' });
-  await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
-  const finalizers = async (): Promise<unknown> => (await ground.registry.get(ground.request(widgets, 'a'), {})).object.metadata.finalizers;
-  assert.deepEqual(await finalizers(), ['foregroundDeletion']);
-  await remove(widgets, 'a', { propagationPolicy: 'Orphan' });
-  assert.deepEqual(await finalizers(), ['orphan']);
-  assert.equal((await remove(widgets, 'a', { propagationPolicy: 'Background' })).gone, true);
-});
+  test('propagation is remembered as a finalizer, orphan and foreground replacing each other', async () => {
+    await ground.create({ name: 'a' });
+    await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
+    const finalizers = async (): Promise<unknown> => (await ground.registry.get(ground.request(widgets, 'a'), {})).object.metadata.finalizers;
+    assert.deepEqual(await finalizers(), ['foregroundDeletion']);
+    await remove(widgets, 'a', { propagationPolicy: 'Orphan' });
+    assert.deepEqual(await finalizers(), ['orphan']);
+    assert.equal((await remove(widgets, 'a', { propagationPolicy: 'Background' })).gone, true);
+  });
 
-test('a graceful deletion sets the time it ends, is only ever shortened, and ends at grace 0', async () => {
-  await ground.create({ name: 'g' }, gadgets);
-  const nowMs = ground.clock.nowMs();
-  const graceOf = async (): Promise<number | undefined> => (await ground.registry.get(ground.request(gadgets, 'g'), {})).object.metadata.deletionGracePeriodSeconds;
-  assert.equal((await remove(gadgets, 'g')).gone, false);
-  assert.equal(await graceOf(), 30);
-  await remove(gadgets, 'g', { gracePeriodSeconds: 60 });
-  assert.equal(await graceOf(), 30);
-  const { object } = await remove(gadgets, 'g', { gracePeriodSeconds: 10 });
-  assert.equal(await graceOf(), 10);
-  assert.equal(Math.abs(Date.parse((object as Widget).metadata.deletionTimestamp ?? '') - nowMs - 10_000) < 1000, true);
-  assert.equal((await remove(gadgets, 'g', { gracePeriodSeconds: 0 })).gone, true);
-});
+  test('a graceful deletion sets the time it ends, is only ever shortened, and ends at grace 0', async () => {
+    await ground.create({ name: 'g' }, gadgets);
+    const nowMs = ground.clock.nowMs();
+    const graceOf = async (): Promise<number | undefined> => (await ground.registry.get(ground.request(gadgets, 'g'), {})).object.metadata.deletionGracePeriodSeconds;
+    assert.equal((await remove(gadgets, 'g')).gone, false);
+    assert.equal(await graceOf(), 30);
+    await remove(gadgets, 'g', { gracePeriodSeconds: 60 });
+    assert.equal(await graceOf(), 30);
+    const { object } = await remove(gadgets, 'g', { gracePeriodSeconds: 10 });
+    assert.equal(await graceOf(), 10);
+    assert.equal(Math.abs(Date.parse((object as Widget).metadata.deletionTimestamp ?? '') - nowMs - 10_000) < 1000, true);
+    assert.equal((await remove(gadgets, 'g', { gracePeriodSeconds: 0 })).gone, true);
+  });
 
-test('preconditions that do not hold are conflicts; options that contradict themselves are invalid', async () => {
-  await ground.create({ name: 'a' });
-  await assert.rejects(remove(widgets, 'a', { preconditions: { uid: 'other' } }), (error) => isApiError(error, 'Conflict'));
-  await assert.rejects(remove(widgets, 'a', { preconditions: { resourceVersion: '1' } }), (error) => isApiError(error, 'Conflict'));
-  await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Sideways' }), (error) => isApiError(error, 'Invalid'));
-  await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Orphan', orphanDependents: true }), (error) => isApiError(error, 'Invalid'));
-  await assert.rejects(remove(widgets, 'b'), (error) => isApiError(error, 'NotFound'));
-  assert.equal(await exists(widgets, 'a'), true);
-});
+  test('preconditions that do not hold are conflicts; options that contradict themselves are invalid', async () => {
+    await ground.create({ name: 'a' });
+    await assert.rejects(remove(widgets, 'a', { preconditions: { uid: 'other' } }), (error) => isApiError(error, 'Conflict'));
+    await assert.rejects(remove(widgets, 'a', { preconditions: { resourceVersion: '1' } }), (error) => isApiError(error, 'Conflict'));
+    await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Sideways' }), (error) => isApiError(error, 'Invalid'));
+    await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Orphan', orphanDependents: true }), (error) => isApiError(error, 'Invalid'));
+    await assert.rejects(remove(widgets, 'b'), (error) => isApiError(error, 'NotFound'));
+    assert.equal(await exists(widgets, 'a'), true);
+  });
 
-test('a dry run of a deletion deletes nothing', async () => {
-  await ground.create({ name: 'a' });
-  assert.equal((await ground.registry.delete(ground.request(widgets, 'a', '', { dryRun: true }), {})).gone, true);
-  assert.equal(await exists(widgets, 'a'), true);
-});
+  test('a dry run of a deletion deletes nothing', async () => {
+    await ground.create({ name: 'a' });
+    assert.equal((await ground.registry.delete(ground.request(widgets, 'a', '', { dryRun: true }), {})).gone, true);
+    assert.equal(await exists(widgets, 'a'), true);
+  });
 
-test('a collection is deleted by selector, and the rest stays', async () => {
-  for (const [name, size] of [['a', 1], ['b', 2], ['c', 2]] as const) await ground.create({ name, spec: { size } });
-  const deleted = await ground.registry.deleteCollection(ground.request(widgets), { fieldSelector: 'spec.size=2' }, {});
-  assert.deepEqual(deleted.items.map(({ object }) => object.metadata.name), ['b', 'c']);
-  assert.deepEqual([await exists(widgets, 'a'), await exists(widgets, 'b')], [true, false]);
+  test('a collection is deleted by selector, and the rest stays', async () => {
+    for (const [name, size] of [['a', 1], ['b', 2], ['c', 2]] as const) await ground.create({ name, spec: { size } });
+    const deleted = await ground.registry.deleteCollection(ground.request(widgets), { fieldSelector: 'spec.size=2' }, {});
+    assert.deepEqual(deleted.items.map(({ object }) => object.metadata.name), ['b', 'c']);
+    assert.deepEqual([await exists(widgets, 'a'), await exists(widgets, 'b')], [true, false]);
+  });
 });

@@ -1,150 +1,153 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { ListOptions, WatchOptions } from '../../api/client/api-client.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { ServedList } from './registry.ts';
 import { startRegistry, widgets } from './testing/registry-ground.ts';
 import type { RegistryGround, Widget } from './testing/registry-ground.ts';
 
-let ground: RegistryGround;
-beforeEach(async () => {
-  ground = await startRegistry();
-});
-afterEach(() => ground.stop());
-
-const list = (options: ListOptions = {}): Promise<ServedList> => ground.registry.list(ground.request(widgets), options);
-const names = ({ items }: ServedList): string[] => items.map(({ object }) => object.metadata.name);
-const makeMany = async (count: number): Promise<void> => {
-  for (let index = 0; index < count; index++) await ground.create({ name: `w${index}`, metadata: { name: `w${index}`, namespace: '', uid: '', labels: { odd: String(index % 2 === 1) } } } as never);
-};
-
-interface Seen {
-  readonly events: string[];
-  readonly close: () => void;
-}
-async function watch(options: WatchOptions): Promise<Seen> {
-  const events: string[] = [];
-  const { close } = await ground.registry.watch(ground.request(widgets), options, {
-    event: (type, { object }) => events.push(`${type} ${object.metadata.name}`),
-    bookmark: (_, initialEventsEnd) => events.push(initialEventsEnd ? 'END OF STATE' : 'BOOKMARK'),
-    end: () => events.push('END'),
+// In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
+describe('the registry lists and watches', () => {
+  let ground: RegistryGround;
+  beforeEach(async () => {
+    ground = await startRegistry();
   });
-  return { events, close };
-}
-const relabel = async (name: string, labels: Record<string, string>): Promise<unknown> => {
-  const { object } = await ground.registry.get(ground.request(widgets, name), {});
-  return ground.registry.update(ground.request(widgets, name), { value: { ...object, metadata: { ...object.metadata, labels } }, duplicates: [] });
-};
+  afterEach(() => ground.stop());
 
-test('pages make up one list of one version, whatever is written meanwhile', async () => {
-  await makeMany(5);
-  const first = await list({ limit: 2 });
-  assert.deepEqual([names(first), first.remainingItemCount], [['w0', 'w1'], 3]);
-  await ground.registry.delete(ground.request(widgets, 'w3'), {});
-  await ground.create({ name: 'w2a' });
-  const second = await list({ limit: 2, continue: first.continue ?? '' });
-  const third = await list({ limit: 2, continue: second.continue ?? '' });
-  assert.deepEqual([names(second), names(third), third.continue], [['w2', 'w3'], ['w4'], undefined]);
-  assert.equal(third.resourceVersion, first.resourceVersion);
-});
+  const list = (options: ListOptions = {}): Promise<ServedList> => ground.registry.list(ground.request(widgets), options);
+  const names = ({ items }: ServedList): string[] => items.map(({ object }) => object.metadata.name);
+  const makeMany = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index++) await ground.create({ name: `w${index}`, metadata: { name: `w${index}`, namespace: '', uid: '', labels: { odd: String(index % 2 === 1) } } } as never);
+  };
 
-test('a page of a version that is forgotten is refused with 410 and a token to go on without it', async () => {
-  await makeMany(3);
-  const first = await list({ limit: 1 });
-  await ground.create({ name: 'x' });
-  await ground.storage.compact(await ground.storage.revision());
-  let token = '';
-  await assert.rejects(list({ limit: 1, continue: first.continue ?? '' }), (error) => {
-    token = isApiError(error, 'Expired') ? (error.continueToken ?? '') : '';
-    return token !== '';
+  interface Seen {
+    readonly events: string[];
+    readonly close: () => void;
+  }
+  async function watch(options: WatchOptions): Promise<Seen> {
+    const events: string[] = [];
+    const { close } = await ground.registry.watch(ground.request(widgets), options, {
+      event: (type, { object }) => events.push(`${type} ${object.metadata.name}`),
+      bookmark: (_, initialEventsEnd) => events.push(initialEventsEnd ? 'END OF STATE' : 'BOOKMARK'),
+      end: () => events.push('END'),
+    });
+    return { events, close };
+  }
+  const relabel = async (name: string, labels: Record<string, string>): Promise<unknown> => {
+    const { object } = await ground.registry.get(ground.request(widgets, name), {});
+    return ground.registry.update(ground.request(widgets, name), { value: { ...object, metadata: { ...object.metadata, labels } }, duplicates: [] });
+  };
+
+  test('pages make up one list of one version, whatever is written meanwhile', async () => {
+    await makeMany(5);
+    const first = await list({ limit: 2 });
+    assert.deepEqual([names(first), first.remainingItemCount], [['w0', 'w1'], 3]);
+    await ground.registry.delete(ground.request(widgets, 'w3'), {});
+    await ground.create({ name: 'w2a' });
+    const second = await list({ limit: 2, continue: first.continue ?? '' });
+    const third = await list({ limit: 2, continue: second.continue ?? '' });
+    assert.deepEqual([names(second), names(third), third.continue], [['w2', 'w3'], ['w4'], undefined]);
+    assert.equal(third.resourceVersion, first.resourceVersion);
   });
-  assert.deepEqual(names(await list({ continue: token })), ['w1', 'w2', 'x']);
-});
 
-test('lists are selected by labels and fields; unknown fields and broken selectors are bad requests', async () => {
-  await makeMany(4);
-  assert.deepEqual(names(await list({ labelSelector: 'odd=true' })), ['w1', 'w3']);
-  assert.deepEqual(names(await list({ fieldSelector: 'metadata.name!=w1,spec.size=1' })), ['w0', 'w2', 'w3']);
-  await assert.rejects(list({ fieldSelector: 'spec.color=red' }), (error) => isApiError(error, 'BadRequest') && /field label not supported: spec.color/.test(error.message));
-  await assert.rejects(list({ labelSelector: 'a=(' }), (error) => isApiError(error, 'BadRequest'));
-  await assert.rejects(list({ continue: 'rubbish' }), (error) => isApiError(error, 'BadRequest'));
-  assert.deepEqual(names(await list({ labelSelector: 'odd=true', limit: 1 })), ['w1']);
-});
+  test('a page of a version that is forgotten is refused with 410 and a token to go on without it', async () => {
+    await makeMany(3);
+    const first = await list({ limit: 1 });
+    await ground.create({ name: 'x' });
+    await ground.storage.compact(await ground.storage.revision());
+    let token = '';
+    await assert.rejects(list({ limit: 1, continue: first.continue ?? '' }), (error) => {
+      token = isApiError(error, 'Expired') ? (error.continueToken ?? '') : '';
+      return token !== '';
+    });
+    assert.deepEqual(names(await list({ continue: token })), ['w1', 'w2', 'x']);
+  });
 
-test('a list of an exact older version shows what was then', async () => {
-  await makeMany(1);
-  const { resourceVersion } = await list();
-  await ground.create({ name: 'later' });
-  assert.deepEqual(names(await list({ resourceVersion, resourceVersionMatch: 'Exact' })), ['w0']);
-  assert.deepEqual(names(await list({ resourceVersion })), ['later', 'w0']);
-});
+  test('lists are selected by labels and fields; unknown fields and broken selectors are bad requests', async () => {
+    await makeMany(4);
+    assert.deepEqual(names(await list({ labelSelector: 'odd=true' })), ['w1', 'w3']);
+    assert.deepEqual(names(await list({ fieldSelector: 'metadata.name!=w1,spec.size=1' })), ['w0', 'w2', 'w3']);
+    await assert.rejects(list({ fieldSelector: 'spec.color=red' }), (error) => isApiError(error, 'BadRequest') && /field label not supported: spec.color/.test(error.message));
+    await assert.rejects(list({ labelSelector: 'a=(' }), (error) => isApiError(error, 'BadRequest'));
+    await assert.rejects(list({ continue: 'rubbish' }), (error) => isApiError(error, 'BadRequest'));
+    assert.deepEqual(names(await list({ labelSelector: 'odd=true', limit: 1 })), ['w1']);
+  });
 
-test('a version that is not there yet is waited for, and refused as too large when it does not come', async () => {
-  await makeMany(1);
-  const future = Number((await list()).resourceVersion) + 1;
-  const waiting = list({ resourceVersion: String(future) });
-  await ground.create({ name: 'b' });
-  assert.deepEqual(names(await waiting), ['b', 'w0']);
-  const tooFar = assert.rejects(list({ resourceVersion: String(future + 100) }), (error) => isApiError(error, 'Timeout') && /Too large resource version/.test(error.message));
-  await ground.clock.advance(3000);
-  await tooFar;
-});
+  test('a list of an exact older version shows what was then', async () => {
+    await makeMany(1);
+    const { resourceVersion } = await list();
+    await ground.create({ name: 'later' });
+    assert.deepEqual(names(await list({ resourceVersion, resourceVersionMatch: 'Exact' })), ['w0']);
+    assert.deepEqual(names(await list({ resourceVersion })), ['later', 'w0']);
+  });
 
-test('a watch from a version delivers what came after it, and goes on', async () => {
-  await makeMany(1);
-  const { resourceVersion } = await list();
-  await ground.create({ name: 'b' });
-  const { events, close } = await watch({ resourceVersion });
-  await ground.create({ name: 'c' });
-  await ground.registry.delete(ground.request(widgets, 'b'), {});
-  close();
-  await ground.create({ name: 'd' });
-  assert.deepEqual(events, ['ADDED b', 'ADDED c', 'DELETED b']);
-});
+  test('a version that is not there yet is waited for, and refused as too large when it does not come', async () => {
+    await makeMany(1);
+    const future = Number((await list()).resourceVersion) + 1;
+    const waiting = list({ resourceVersion: String(future) });
+    await ground.create({ name: 'b' });
+    assert.deepEqual(names(await waiting), ['b', 'w0']);
+    const tooFar = assert.rejects(list({ resourceVersion: String(future + 100) }), (error) => isApiError(error, 'Timeout') && /Too large resource version/.test(error.message));
+    await ground.clock.advance(3000);
+    await tooFar;
+  });
 
-test('a watch from nowhere, or for a stream of the state, begins with what is there', async () => {
-  await makeMany(2);
-  const plain = await watch({});
-  const stream = await watch({ sendInitialEvents: true, allowBookmarks: true });
-  await relabel('w0', { x: 'y' });
-  assert.deepEqual(plain.events, ['ADDED w0', 'ADDED w1', 'MODIFIED w0']);
-  assert.deepEqual(stream.events, ['ADDED w0', 'ADDED w1', 'END OF STATE', 'MODIFIED w0']);
-  await ground.clock.advance(60_000);
-  assert.equal(stream.events.at(-1), 'BOOKMARK');
-  plain.close();
-  stream.close();
-});
+  test('a watch from a version delivers what came after it, and goes on', async () => {
+    await makeMany(1);
+    const { resourceVersion } = await list();
+    await ground.create({ name: 'b' });
+    const { events, close } = await watch({ resourceVersion });
+    await ground.create({ name: 'c' });
+    await ground.registry.delete(ground.request(widgets, 'b'), {});
+    close();
+    await ground.create({ name: 'd' });
+    assert.deepEqual(events, ['ADDED b', 'ADDED c', 'DELETED b']);
+  });
 
-test('an object that comes to match is added for the watcher, one that ceases to is deleted', async () => {
-  await makeMany(1);
-  const { events, close } = await watch({ labelSelector: 'odd=true', resourceVersion: (await list()).resourceVersion });
-  await relabel('w0', { odd: 'true' });
-  await relabel('w0', { odd: 'true', more: 'x' });
-  await relabel('w0', {});
-  assert.deepEqual(events, ['ADDED w0', 'MODIFIED w0', 'DELETED w0']);
-  close();
-});
+  test('a watch from nowhere, or for a stream of the state, begins with what is there', async () => {
+    await makeMany(2);
+    const plain = await watch({});
+    const stream = await watch({ sendInitialEvents: true, allowBookmarks: true });
+    await relabel('w0', { x: 'y' });
+    assert.deepEqual(plain.events, ['ADDED w0', 'ADDED w1', 'MODIFIED w0']);
+    assert.deepEqual(stream.events, ['ADDED w0', 'ADDED w1', 'END OF STATE', 'MODIFIED w0']);
+    await ground.clock.advance(60_000);
+    assert.equal(stream.events.at(-1), 'BOOKMARK');
+    plain.close();
+    stream.close();
+  });
 
-test('a watch from a version whose changes are forgotten is refused with 410', async () => {
-  await makeMany(1);
-  const { resourceVersion } = await list();
-  for (let index = 0; index < 1100; index++) await relabel('w0', { index: String(index) });
-  await assert.rejects(watch({ resourceVersion }), (error) => isApiError(error, 'Expired') && /^too old resource version: \d+ \(\d+\)$/.test(error.message));
-});
+  test('an object that comes to match is added for the watcher, one that ceases to is deleted', async () => {
+    await makeMany(1);
+    const { events, close } = await watch({ labelSelector: 'odd=true', resourceVersion: (await list()).resourceVersion });
+    await relabel('w0', { odd: 'true' });
+    await relabel('w0', { odd: 'true', more: 'x' });
+    await relabel('w0', {});
+    assert.deepEqual(events, ['ADDED w0', 'MODIFIED w0', 'DELETED w0']);
+    close();
+  });
 
-test('a server that starts on a full store shows it, with the same versions', async () => {
-  await makeMany(3);
-  const other = await ground.second();
-  const there = await other.registry.list(other.request(widgets), {});
-  assert.deepEqual(there.items.map(({ json }) => json), (await list()).items.map(({ json }) => json));
-  await other.stop();
-});
+  test('a watch from a version whose changes are forgotten is refused with 410', async () => {
+    await makeMany(1);
+    const { resourceVersion } = await list();
+    for (let index = 0; index < 1100; index++) await relabel('w0', { index: String(index) });
+    await assert.rejects(watch({ resourceVersion }), (error) => isApiError(error, 'Expired') && /^too old resource version: \d+ \(\d+\)$/.test(error.message));
+  });
 
-test('two servers on one store see each other, and neither writes over the other', async () => {
-  const other = await ground.second();
-  const mine = await ground.create({ name: 'a' });
-  const theirs = (await other.registry.get(other.request(widgets, 'a'), {})).object as Widget;
-  await other.registry.update(other.request(widgets, 'a'), { value: { ...theirs, spec: { size: 2 } }, duplicates: [] });
-  await assert.rejects(ground.registry.update(ground.request(widgets, 'a'), { value: { ...mine, spec: { size: 3 } }, duplicates: [] }), (error) => isApiError(error, 'Conflict'));
-  await other.stop();
+  test('a server that starts on a full store shows it, with the same versions', async () => {
+    await makeMany(3);
+    const other = await ground.second();
+    const there = await other.registry.list(other.request(widgets), {});
+    assert.deepEqual(there.items.map(({ json }) => json), (await list()).items.map(({ json }) => json));
+    await other.stop();
+  });
+
+  test('two servers on one store see each other, and neither writes over the other', async () => {
+    const other = await ground.second();
+    const mine = await ground.create({ name: 'a' });
+    const theirs = (await other.registry.get(other.request(widgets, 'a'), {})).object as Widget;
+    await other.registry.update(other.request(widgets, 'a'), { value: { ...theirs, spec: { size: 2 } }, duplicates: [] });
+    await assert.rejects(ground.registry.update(ground.request(widgets, 'a'), { value: { ...mine, spec: { size: 3 } }, duplicates: [] }), (error) => isApiError(error, 'Conflict'));
+    await other.stop();
+  });
 });
