@@ -1,4 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import { formatTime } from '../../api/time.ts';
 import type { AuthenticationResult, Authenticator, UserInfo } from '../model/user-info.ts';
 import { extendedUsages } from '../pki/certificate-template.ts';
 import { isIssuedBy } from '../pki/judge-certificate.ts';
@@ -58,9 +59,8 @@ export function createX509Authenticator({ authorities, nowMs }: X509Authenticato
 const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
 
 function expired(nowMs: number, fromMs: number, toMs: number): AuthenticationResult {
-  const text = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-  const relation = nowMs > toMs ? `is after ${text(toMs)}` : `is before ${text(fromMs)}`;
-  return failed(`verifying certificate failed: x509: certificate has expired or is not yet valid: current time ${text(nowMs)} ${relation}`);
+  const relation = nowMs > toMs ? `is after ${formatTime(toMs)}` : `is before ${formatTime(fromMs)}`;
+  return failed(`verifying certificate failed: x509: certificate has expired or is not yet valid: current time ${formatTime(nowMs)} ${relation}`);
 }
 
 function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certificate[]): Known {

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import { leases } from '../../api/client/resource-types.ts';
 import type { Lease } from '../../api/coordination/lease.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
+import { formatMicroTime } from '../../api/time.ts';
 import { withDeadline } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -143,6 +144,6 @@ class Elector {
   }
 
   #nowText(): string {
-    return `${new Date(this.#options.clock.nowMs()).toISOString().slice(0, -1)}000Z`;
+    return formatMicroTime(this.#options.clock.nowMs());
   }
 }

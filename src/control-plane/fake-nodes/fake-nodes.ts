@@ -10,6 +10,7 @@ import { formatKey, keyOf } from '../../api/client/resource-type.ts';
 import { leases, nodes, pods } from '../../api/client/resource-types.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
+import { formatMicroTime } from '../../api/time.ts';
 import { WorkQueue } from '../controller-runtime/work-queue.ts';
 import { endedStatus, fakeLife, fakeNode, readyConditions, runningStatus } from './fake-status.ts';
 import type { FakeNodeShape } from './fake-status.ts';
@@ -107,7 +108,7 @@ class FakeKubelets implements FakeNodes {
 
   async #beat(): Promise<void> {
     const { clock } = this.#options;
-    const renewTime = `${new Date(clock.nowMs()).toISOString().slice(0, -1)}000Z`;
+    const renewTime = formatMicroTime(clock.nowMs());
     await Promise.all(this.#names.filter((name) => !this.#silent.has(name)).map((name) => this.#renew(name, renewTime)));
   }
 

@@ -1,6 +1,7 @@
 import type { Node } from '../../api/core/node.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
+import { formatTime } from '../../api/time.ts';
 
 /** What a fake node says it has. */
 export interface FakeNodeShape {
@@ -9,8 +10,6 @@ export interface FakeNodeShape {
   readonly pods: number;
   readonly labels: Readonly<Record<string, string>>;
 }
-
-const timeOf = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 
 /** A node that looks like a ready Linux machine. `index` makes its address and pod range its own. */
 export function fakeNode(name: string, index: number, { cpu, memory, pods, labels }: FakeNodeShape, nowMs: number): Node {
@@ -47,7 +46,7 @@ export function fakeNode(name: string, index: number, { cpu, memory, pods, label
 }
 
 export function readyConditions(sinceMs: number, nowMs: number): NonNullable<NonNullable<Node['status']>['conditions']> {
-  const of = (type: string, status: 'True' | 'False', reason: string, message: string): NonNullable<NonNullable<Node['status']>['conditions']>[number] => ({ type, status, reason, message, lastHeartbeatTime: timeOf(nowMs), lastTransitionTime: timeOf(sinceMs) });
+  const of = (type: string, status: 'True' | 'False', reason: string, message: string): NonNullable<NonNullable<Node['status']>['conditions']>[number] => ({ type, status, reason, message, lastHeartbeatTime: formatTime(nowMs), lastTransitionTime: formatTime(sinceMs) });
   return [
     of('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
     of('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
@@ -83,7 +82,7 @@ export interface FakeAddresses {
 /** The status of a pod whose containers all run. */
 export function runningStatus(pod: Pod, { hostIp, podIp }: FakeAddresses, nowMs: number): PodStatus {
   const { ready } = fakeLife(pod);
-  const state = { running: { startedAt: timeOf(nowMs) } };
+  const state = { running: { startedAt: formatTime(nowMs) } };
   return {
     ...commonStatus(pod, { hostIp, podIp }, nowMs),
     phase: 'Running',
@@ -94,8 +93,8 @@ export function runningStatus(pod: Pod, { hostIp, podIp }: FakeAddresses, nowMs:
 
 /** The status of a pod whose containers have all ended. */
 export function endedStatus(pod: Pod, exitCode: number, nowMs: number): PodStatus {
-  const startedAt = pod.status?.startTime ?? timeOf(nowMs);
-  const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt: timeOf(nowMs) };
+  const startedAt = pod.status?.startTime ?? formatTime(nowMs);
+  const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt: formatTime(nowMs) };
   const phase = exitCode === 0 ? 'Succeeded' : 'Failed';
   return {
     ...pod.status,
@@ -107,7 +106,7 @@ export function endedStatus(pod: Pod, exitCode: number, nowMs: number): PodStatu
 
 function commonStatus(pod: Pod, { hostIp, podIp }: FakeAddresses, nowMs: number): PodStatus {
   const ip = pod.spec.hostNetwork === true ? hostIp : podIp;
-  return { ...pod.status, hostIP: hostIp, hostIPs: [{ ip: hostIp }], podIP: ip, podIPs: [{ ip }], startTime: pod.status?.startTime ?? timeOf(nowMs), ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }) };
+  return { ...pod.status, hostIP: hostIp, hostIPs: [{ ip: hostIp }], podIP: ip, podIPs: [{ ip }], startTime: pod.status?.startTime ?? formatTime(nowMs), ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }) };
 }
 
 function containerFacts({ name, image = '' }: { readonly name: string; readonly image?: string }): Pick<ContainerStatus, 'name' | 'image' | 'imageID' | 'containerID' | 'restartCount'> {
@@ -118,7 +117,7 @@ function conditions(pod: Pod, ready: 'True' | 'False', nowMs: number, reason?: s
   const before = pod.status?.conditions ?? [];
   const of = (type: string, status: 'True' | 'False'): NonNullable<PodStatus['conditions']>[number] => {
     const old = before.find((each) => each.type === type);
-    return { type, status, lastTransitionTime: old?.status === status ? (old.lastTransitionTime ?? timeOf(nowMs)) : timeOf(nowMs), ...(status === 'False' && { reason: reason ?? 'ContainersNotReady' }) };
+    return { type, status, lastTransitionTime: old?.status === status ? (old.lastTransitionTime ?? formatTime(nowMs)) : formatTime(nowMs), ...(status === 'False' && { reason: reason ?? 'ContainersNotReady' }) };
   };
   const others = before.filter(({ type }) => !['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].includes(type));
   return [...others, of('PodReadyToStartContainers', 'True'), of('Initialized', 'True'), of('Ready', ready), of('ContainersReady', ready), of('PodScheduled', 'True')];

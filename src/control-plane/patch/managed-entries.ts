@@ -123,18 +123,6 @@ export function compareTexts(left: string, right: string): number {
 
 const secondsOf = (time: string | undefined): number => (time === undefined ? 0 : Math.floor((Date.parse(time) || 0) / 1000));
 
-let lastSecond = Number.NaN;
-let lastTime = '';
-
-export function formatTime(nowMs: number): string {
-  const second = Math.floor(nowMs / 1000);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    lastTime = new Date(second * 1000).toISOString().replace('.000Z', 'Z');
-  }
-  return lastTime;
-}
-
 /** Makes one entry `ancient-changes` of the oldest updates, so that there are no more than ten. */
 export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEntry[] {
   const updates = entries.filter((entry) => entry.operation === 'Update');

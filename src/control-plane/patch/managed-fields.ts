@@ -1,12 +1,13 @@
 import type { ManagedFieldsEntry } from '../../api/core/meta.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { formatTime } from '../../api/time.ts';
 import { compareFields } from './compare-fields.ts';
 import type { Comparison } from './compare-fields.ts';
 import { difference, leaf, recursiveDifference, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { equalJson, isJsonObject } from './json-value.ts';
-import { capUpdates, formatTime, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
+import { capUpdates, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
 import type { ManagerEntry } from './managed-entries.ts';
 import { fieldSetOfNames, PathElementError } from './path-element.ts';
 import { wholeFields } from './typed-fields.ts';

@@ -1,6 +1,7 @@
 import type { Random } from '../../base/random.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
+import { formatTime } from '../../api/time.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import { validateObjectMeta } from '../../api/validation/metadata.ts';
@@ -17,11 +18,6 @@ export function generateName(prefix: string, random: Random): string {
   let name = prefix.slice(0, longestGenerated - suffixLength);
   for (let count = 0; count < suffixLength; count++) name += suffixAlphabet[Math.floor(random.next() * suffixAlphabet.length)] ?? 'x';
   return name;
-}
-
-/** Times of the API have whole seconds. */
-export function formatTime(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 }
 
 /** Metadata of an object that is about to be: what only the server may say is said by it. */

@@ -4,6 +4,7 @@ import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../core/pod.ts';
 import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
 import { alreadyExists, ApiStatusError, badRequest, conflict, expired, notFound, staleObject } from '../../status/api-status-error.ts';
+import { formatTime } from '../../time.ts';
 import type { ApiClient, DeleteOptions, GetOptions, ListOptions, ListResult, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../api-client.ts';
 import { apiVersionOf, formatKey, keyOf } from '../resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../resource-type.ts';
@@ -294,7 +295,7 @@ export class FakeApiClient implements ApiClient {
   }
 
   #now(): string {
-    return `${new Date(this.#options.clock.nowMs()).toISOString().slice(0, 19)}Z`;
+    return formatTime(this.#options.clock.nowMs());
   }
 
   #suffix(): string {

@@ -1,3 +1,4 @@
+import { formatMicroTime } from '../../../api/time.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { UserInfo } from '../../model/user-info.ts';
 import { headerOf } from '../http/http-request.ts';
@@ -51,14 +52,12 @@ export class AuditLog implements RequestObserver {
       kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: decision.level, auditID: auditId, stage, requestURI: http.target, verb: info.verb, user: auditUser(exchange.impersonator ?? exchange.user),
       ...(exchange.impersonator !== undefined && { impersonatedUser: auditUser(exchange.user) }), sourceIPs: sourceIps(exchange), ...(userAgent !== undefined && { userAgent: userAgent.slice(0, 1024) }),
       ...(info.resourceRequest && { objectRef: objectRef(exchange) }), ...(response !== undefined && { responseStatus: responseStatus(response) }),
-      ...(isOver && bodies(exchange, decision, response?.reply)), requestReceivedTimestamp: microTime(receivedAtMs), stageTimestamp: microTime(this.#clock.nowMs()),
+      ...(isOver && bodies(exchange, decision, response?.reply)), requestReceivedTimestamp: formatMicroTime(receivedAtMs), stageTimestamp: formatMicroTime(this.#clock.nowMs()),
       ...(Object.keys(annotations).length > 0 && { annotations }),
     };
     this.#sink(JSON.stringify(event));
   }
 }
-
-const microTime = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');
 
 const auditUser = ({ name, uid, groups, extra }: UserInfo): object => ({ username: name, ...(uid !== undefined && uid !== '' && { uid }), groups, ...(extra !== undefined && { extra }) });
 

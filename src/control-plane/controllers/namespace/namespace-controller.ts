@@ -4,6 +4,7 @@ import type { ApiObject, ResourceType } from '../../../api/client/resource-type.
 import { namespaces } from '../../../api/client/resource-types.ts';
 import type { Namespace } from '../../../api/core/namespace.ts';
 import { formatGroupResource, isApiError } from '../../../api/status/api-status-error.ts';
+import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
@@ -101,7 +102,7 @@ class NamespaceEmptier {
   /** What is being waited for, as conditions. Answers with the namespace as it is then. */
   async #tell(space: Namespace, remains: Remains): Promise<Namespace | undefined> {
     const { client, clock } = this.#options;
-    const nowText = `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+    const nowText = formatTime(clock.nowMs());
     const conditions = namespaceConditions(space, remains, nowText);
     const before = space.status?.conditions ?? [];
     if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index])) return space;

@@ -6,6 +6,7 @@ import type { Lease } from '../../../api/coordination/lease.ts';
 import type { Node, Taint } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
+import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
@@ -167,6 +168,6 @@ class NodeWatcher {
   }
 
   #nowText(): string {
-    return `${new Date(this.#options.clock.nowMs()).toISOString().slice(0, 19)}Z`;
+    return formatTime(this.#options.clock.nowMs());
   }
 }
