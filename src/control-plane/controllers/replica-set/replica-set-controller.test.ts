@@ -158,7 +158,8 @@ it('whatever happens, and wherever it is killed, it comes to as many pods as are
         else world.api.remove(pods, keyOf(pod));
         await world.run(halfSeconds * 500);
       }
-      await world.run(20_000);
+      // Refusals and conflicts double the wait of a key; a lost expectation would take five minutes.
+      await world.run(120_000);
       const status = world.api.peek(replicaSets, web)?.status;
       assert.deepEqual([world.activePods.length, status?.replicas, status?.availableReplicas, status?.terminatingReplicas], [wanted, wanted, wanted, 0]);
       await world.stop();
