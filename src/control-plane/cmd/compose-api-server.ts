@@ -65,6 +65,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const { authorizers } = authorization;
   const authorizer = unionAuthorizer(authorizers);
   const access = composeAuthenticators(options, { reader, pki, ...world });
+  const admission = composeAdmission(options, { reader, grants, authorizer, clock, random });
   const registry = createRegistry({
     cache,
     reader,
@@ -73,7 +74,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     clock,
     random,
     claimSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
-    admission: composeAdmission(options, { reader, grants, authorizer, clock, random }),
+    admission,
     services: access.services,
     reviewAccess: reviewsBy(authorizer, access),
   });
@@ -84,6 +85,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     definitions: allResources,
     authenticators: access.authenticators,
     authorizers,
+    connectAdmission: admission,
     anonymousAuth: options.anonymousAuth,
     ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
