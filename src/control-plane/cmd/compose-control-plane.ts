@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { createInformers } from '../../api/client/informer.ts';
 import { services } from '../../api/client/resource-types.ts';
 import type { UserInfo } from '../model/user-info.ts';
@@ -62,7 +63,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
       await ensureBootstrapObjects(client, facts());
       await ensureDefaultPolicy(client, world.log);
       await parts.start();
-      world.log.info('serving', { address: options.bindAddress, port });
+      world.log.info('serving', { address: options.bindAddress, port, kubeconfig: path.resolve(options.dataDir, 'admin.conf') });
     },
     stop: async () => {
       await parts.stop();

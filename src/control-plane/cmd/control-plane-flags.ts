@@ -8,6 +8,8 @@ interface Flag {
   readonly type: 'string' | 'boolean' | 'list';
   /** As it would be written on the command line. */
   readonly default?: string;
+  /** Names a file that is read; one that cannot be is told before anything is begun. */
+  readonly file?: true;
   readonly help: string;
 }
 
@@ -22,13 +24,13 @@ const flags = {
   'service-node-port-range': { type: 'string', default: '30000-32767', help: 'ports for services of type NodePort' },
   'storage-backend': { type: 'string', default: 'sqlite', help: 'sqlite, or etcd3' },
   'etcd-servers': { type: 'list', default: 'http://127.0.0.1:2379', help: 'members of the etcd cluster' },
-  'etcd-cafile': { type: 'string', help: 'authority of https members' },
-  'etcd-certfile': { type: 'string', help: 'client certificate for etcd' },
-  'etcd-keyfile': { type: 'string', help: 'key of that certificate' },
+  'etcd-cafile': { type: 'string', file: true, help: 'authority of https members' },
+  'etcd-certfile': { type: 'string', file: true, help: 'client certificate for etcd' },
+  'etcd-keyfile': { type: 'string', file: true, help: 'key of that certificate' },
   'anonymous-auth': { type: 'boolean', default: 'true', help: 'requests without credentials are those of system:anonymous' },
-  'token-auth-file': { type: 'string', help: 'CSV of token,user,uid,"groups"' },
-  'basic-auth-file': { type: 'string', help: 'CSV of password,user,uid,"groups"; off unless given' },
-  'authentication-token-webhook-config-file': { type: 'string', help: 'kubeconfig of a server that is asked with TokenReview' },
+  'token-auth-file': { type: 'string', file: true, help: 'CSV of token,user,uid,"groups"' },
+  'basic-auth-file': { type: 'string', file: true, help: 'CSV of password,user,uid,"groups"; off unless given' },
+  'authentication-token-webhook-config-file': { type: 'string', file: true, help: 'kubeconfig of a server that is asked with TokenReview' },
   'oidc-issuer-url': { type: 'string', help: 'OpenID Connect issuer; with --oidc-client-id' },
   'oidc-client-id': { type: 'string', help: 'audience of its tokens' },
   'oidc-username-claim': { type: 'string', default: 'sub', help: 'claim that is the user name' },
@@ -37,16 +39,16 @@ const flags = {
   'oidc-groups-prefix': { type: 'string', default: '', help: 'put before groups' },
   'oidc-required-claim': { type: 'list', help: 'key=value that a token must have' },
   'oidc-signing-algs': { type: 'list', default: 'RS256', help: 'accepted signatures' },
-  'oidc-ca-file': { type: 'string', help: 'authority of the issuer' },
+  'oidc-ca-file': { type: 'string', file: true, help: 'authority of the issuer' },
   'service-account-issuer': { type: 'string', default: 'https://kubernetes.default.svc.cluster.local', help: 'issuer of service accounts’ tokens' },
   'api-audiences': { type: 'list', help: 'audiences of the API; default the issuer' },
   'authorization-mode': { type: 'list', default: 'Node,RBAC', help: 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny; asked in this order' },
-  'authorization-policy-file': { type: 'string', help: 'policies of ABAC, one JSON object a line' },
-  'authorization-webhook-config-file': { type: 'string', help: 'kubeconfig of a server that is asked with SubjectAccessReview' },
+  'authorization-policy-file': { type: 'string', file: true, help: 'policies of ABAC, one JSON object a line' },
+  'authorization-webhook-config-file': { type: 'string', file: true, help: 'kubeconfig of a server that is asked with SubjectAccessReview' },
   'enable-admission-plugins': { type: 'list', help: 'plugins beside those that are on by default' },
   'disable-admission-plugins': { type: 'list', help: 'plugins that are off' },
-  'admission-control-config-file': { type: 'string', help: 'AdmissionConfiguration with settings of plugins' },
-  'audit-policy-file': { type: 'string', help: 'audit.k8s.io/v1 Policy; with --audit-log-path' },
+  'admission-control-config-file': { type: 'string', file: true, help: 'AdmissionConfiguration with settings of plugins' },
+  'audit-policy-file': { type: 'string', file: true, help: 'audit.k8s.io/v1 Policy; with --audit-log-path' },
   'audit-log-path': { type: 'string', help: 'file for audit events, one JSON object a line; "-" is standard output' },
   'audit-log-maxage': { type: 'string', default: '0', help: 'days that old files are kept; 0 for ever' },
   'audit-log-maxbackup': { type: 'string', default: '0', help: 'old files that are kept; 0 all' },
@@ -61,19 +63,37 @@ const flags = {
   'kubelet-preferred-address-types': { type: 'list', default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP', help: 'which addresses of nodes are tried, in this order' },
   controllers: { type: 'list', default: '*', help: '* for all, NAME for one, -NAME for all but one' },
   scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
-  'scheduler-config': { type: 'string', help: 'KubeSchedulerConfiguration' },
+  'scheduler-config': { type: 'string', file: true, help: 'KubeSchedulerConfiguration' },
   'logging-format': { type: 'string', default: 'text', help: 'text, as klog, or json' },
   v: { type: 'string', default: '0', help: 'verbosity of the log' },
-  help: { type: 'boolean', default: 'false', help: 'this text' },
-  version: { type: 'boolean', default: 'false', help: 'the version' },
+  help: { type: 'boolean', help: 'this text' },
+  version: { type: 'boolean', help: 'the version' },
 } as const satisfies Readonly<Record<string, Flag>>;
 
-type FlagName = keyof typeof flags;
+export type FlagName = keyof typeof flags;
 const names = Object.keys(flags) as FlagName[];
 const flagOf = (name: FlagName): Flag => flags[name];
 
+/** A flag as people see it: in the help text and in the documents. */
+export interface DescribedFlag {
+  readonly name: FlagName;
+  readonly default: string;
+  readonly help: string;
+}
+
+export function describeFlags(): readonly DescribedFlag[] {
+  return names.map((name) => ({ name, default: flagOf(name).default ?? '', help: flagOf(name).help }));
+}
+
+export interface GivenFile {
+  readonly flag: FlagName;
+  readonly file: string;
+}
+
 export interface CommandLine {
   readonly options: ControlPlaneOptions;
+  /** Every file that a flag names. */
+  readonly files: readonly GivenFile[];
   readonly log: { readonly format: 'text' | 'json'; readonly verbosity: number };
 }
 
@@ -86,7 +106,7 @@ export function parseCommandLine(args: readonly string[]): ParsedCommandLine {
     const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
     given = parseArgs({ args: args.map(withValue), options, strict: true, allowPositionals: false }).values;
   } catch (error) {
-    return { kind: 'error', errors: [error instanceof Error ? error.message : String(error)] };
+    return { kind: 'error', errors: [error instanceof Error ? error.message : String(error), 'kubelet-control-plane --help lists all flags'] };
   }
   const reader = new FlagReader(given);
   if (reader.boolean('help')) return { kind: 'help' };
@@ -109,7 +129,7 @@ export function helpText(): string {
     const value = type === 'boolean' ? '' : type === 'list' ? ' A,B' : ' VALUE';
     return `  ${`--${name}${value}`.padEnd(50)} ${help}${byDefault === undefined || byDefault === '' ? '' : ` (default ${byDefault})`}`;
   });
-  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process, for the agent of this project or any kubelet of v1.34 to v1.36.\n\n${rows.join('\n')}\n`;
+  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process. kubectl --kubeconfig DATA-DIR/admin.conf is its administrator.\nA switch is turned off by --NAME=false.\n\n${rows.join('\n')}\n`;
 }
 
 class FlagReader {
@@ -133,8 +153,12 @@ class FlagReader {
     return (this.text(name) ?? '').split(',').map((each) => each.trim()).filter((each) => each !== '');
   }
 
+  isGiven(name: FlagName): boolean {
+    return this.#given[name] !== undefined;
+  }
+
   boolean(name: FlagName): boolean {
-    const value = this.required(name);
+    const value = this.text(name) ?? 'false';
     if (value !== 'true' && value !== 'false') this.errors.push(`--${name}: ${JSON.stringify(value)} is neither true nor false`);
     return value === 'true';
   }
@@ -160,7 +184,7 @@ const optional = <Key extends string>(key: Key, value: string | undefined): Part
 function readLine(reader: FlagReader): CommandLine {
   const options: ControlPlaneOptions = {
     dataDir: reader.required('data-dir'),
-    bindAddress: reader.required('bind-address'),
+    bindAddress: address(reader, 'bind-address') ?? '',
     securePort: reader.number('secure-port', 1, 65535),
     advertiseAddress: advertised(reader),
     certSans: reader.list('cert-sans'),
@@ -194,13 +218,17 @@ function readLine(reader: FlagReader): CommandLine {
     scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
     kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
   };
-  return { options, log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') } };
+  const files = names.flatMap((flag) => (flagOf(flag).file === true && reader.isGiven(flag) ? [{ flag, file: reader.required(flag) }] : []));
+  return { options, files, log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') } };
 }
 
 function advertised(reader: FlagReader): string {
-  const value = reader.text('advertise-address');
-  if (value === undefined) return reachableAddress() ?? '127.0.0.1';
-  if (isIP(value) === 0) reader.errors.push(`--advertise-address: ${JSON.stringify(value)} is no IP address`);
+  return address(reader, 'advertise-address') ?? reachableAddress() ?? '127.0.0.1';
+}
+
+function address(reader: FlagReader, name: FlagName): string | undefined {
+  const value = reader.text(name);
+  if (value !== undefined && isIP(value) === 0) reader.errors.push(`--${name}: ${JSON.stringify(value)} is no IP address`);
   return value;
 }
 
@@ -229,8 +257,17 @@ function portRange(reader: FlagReader): { first: number; last: number } {
   return range;
 }
 
+const etcdFlags = ['etcd-servers', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const satisfies readonly FlagName[];
+
 function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
-  if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') return { backend: 'sqlite' };
+  if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') {
+    // Who comes from kube-apiserver, which knows nothing but etcd, must not find an empty cluster.
+    const forEtcd = etcdFlags.filter((name) => reader.isGiven(name));
+    if (forEtcd.length > 0) reader.errors.push(`${forEtcd.map((name) => `--${name}`).join(', ')}: only with --storage-backend=etcd3`);
+    return { backend: 'sqlite' };
+  }
+  if (reader.list('etcd-servers').length === 0) reader.errors.push('--etcd-servers names no server');
+  if (reader.isGiven('etcd-certfile') !== reader.isGiven('etcd-keyfile')) reader.errors.push('--etcd-certfile and --etcd-keyfile go together');
   const files = { ...optional('caFile', reader.text('etcd-cafile')), ...optional('certFile', reader.text('etcd-certfile')), ...optional('keyFile', reader.text('etcd-keyfile')) };
   return { backend: 'etcd3', servers: reader.list('etcd-servers'), ...files };
 }
@@ -243,6 +280,7 @@ function authorizationModes(reader: FlagReader): readonly AuthorizationMode[] {
     else if (found.includes(mode)) reader.errors.push(`--authorization-mode: ${mode} stands there twice`);
     else found.push(mode);
   }
+  if (reader.list('authorization-mode').length === 0) reader.errors.push('--authorization-mode names none');
   if (found.includes('ABAC') && reader.text('authorization-policy-file') === undefined) reader.errors.push('--authorization-mode=ABAC needs --authorization-policy-file');
   if (found.includes('Webhook') && reader.text('authorization-webhook-config-file') === undefined) reader.errors.push('--authorization-mode=Webhook needs --authorization-webhook-config-file');
   return found;
@@ -252,6 +290,9 @@ function oidc(reader: FlagReader): { oidc?: OidcOptions } {
   const [issuerUrl, clientId] = [reader.text('oidc-issuer-url'), reader.text('oidc-client-id')];
   if (issuerUrl === undefined && clientId === undefined) return {};
   if (issuerUrl === undefined || clientId === undefined) reader.errors.push('--oidc-issuer-url and --oidc-client-id go together');
+  if (issuerUrl !== undefined && !issuerUrl.startsWith('https://')) reader.errors.push(`--oidc-issuer-url: ${JSON.stringify(issuerUrl)} is no https URL`);
+  const wrongPairs = reader.list('oidc-required-claim').filter((pair) => pair.indexOf('=') < 1);
+  if (wrongPairs.length > 0) reader.errors.push(`--oidc-required-claim: ${wrongPairs.join(', ')} is not of the form key=value`);
   const usernameClaim = reader.required('oidc-username-claim');
   const prefix = reader.text('oidc-username-prefix') ?? (usernameClaim === 'email' ? '-' : `${issuerUrl ?? ''}#`);
   const pairs = reader.list('oidc-required-claim').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const);
@@ -272,7 +313,10 @@ function oidc(reader: FlagReader): { oidc?: OidcOptions } {
 
 function audit(reader: FlagReader): Pick<ControlPlaneOptions, 'audit'> {
   const [policyFile, logPath] = [reader.text('audit-policy-file'), reader.text('audit-log-path')];
-  if (logPath === undefined) return {};
+  if (logPath === undefined) {
+    if (policyFile !== undefined) reader.errors.push('--audit-policy-file needs --audit-log-path');
+    return {};
+  }
   if (policyFile === undefined) reader.errors.push('--audit-log-path needs --audit-policy-file');
   return {
     audit: { policyFile: policyFile ?? '', logPath, maxAgeDays: reader.number('audit-log-maxage'), maxBackups: reader.number('audit-log-maxbackup'), maxSizeMib: reader.number('audit-log-maxsize', 1) },

@@ -1,5 +1,5 @@
 /** The control plane as a program: flags, log, signals and exit codes. */
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { createPinoLog } from '../../base/pino-log.ts';
@@ -29,7 +29,12 @@ async function main(args: readonly string[]): Promise<number | undefined> {
 }
 
 /** Runs until it is told to stop; a second signal does not wait. */
-async function run({ options, log: { format, verbosity } }: CommandLine): Promise<number> {
+async function run({ options, files, log: { format, verbosity } }: CommandLine): Promise<number> {
+  const unreadable = files.flatMap(({ flag, file }) => whyUnreadable(file).map((why) => `--${flag}: ${why}`));
+  if (unreadable.length > 0) {
+    for (const error of unreadable) process.stderr.write(`${error}\n`);
+    return FAILED;
+  }
   const log = createPinoLog({ format, verbosity, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'control-plane' });
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const controlPlane = await composeControlPlane(options, { clock: systemClock, random: systemRandom, log });
@@ -41,6 +46,16 @@ async function run({ options, log: { format, verbosity } }: CommandLine): Promis
   log.info('stopping');
   await controlPlane.stop();
   return 0;
+}
+
+/** One reason, or none. */
+function whyUnreadable(file: string): readonly string[] {
+  try {
+    accessSync(file, constants.R_OK);
+    return [];
+  } catch (error) {
+    return [errorMessage(error)];
+  }
 }
 
 main(process.argv.slice(2)).then(

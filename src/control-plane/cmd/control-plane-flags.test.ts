@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { describeFlags, helpText, parseCommandLine } from './control-plane-flags.ts';
+import type { CommandLine } from './control-plane-flags.ts';
+
+function lineOf(...args: string[]): CommandLine {
+  const parsed = parseCommandLine(args);
+  assert.equal(parsed.kind, 'run', JSON.stringify(parsed));
+  return parsed.kind === 'run' ? parsed.line : assert.fail();
+}
+
+function errorsOf(...args: string[]): readonly string[] {
+  const parsed = parseCommandLine(args);
+  return parsed.kind === 'error' ? parsed.errors : assert.fail(`${args.join(' ')} is taken`);
+}
+
+describe('the command line of the control plane', () => {
+  it('needs no flag', () => {
+    const { options, files, log } = lineOf();
+    assert.deepEqual(options.storage, { backend: 'sqlite' });
+    assert.deepEqual(options.authorizationModes, ['Node', 'RBAC']);
+    assert.deepEqual(options.scheduler, { enabled: true });
+    assert.equal(options.audit, undefined);
+    assert.deepEqual(files, []);
+    assert.deepEqual(log, { format: 'text', verbosity: 0 });
+  });
+
+  it('takes a switch with and without its value', () => {
+    assert.equal(lineOf('--anonymous-auth').options.anonymousAuth, true);
+    assert.equal(lineOf('--anonymous-auth=false').options.anonymousAuth, false);
+    assert.deepEqual(errorsOf('--anonymous-auth=perhaps'), ['--anonymous-auth: "perhaps" is neither true nor false']);
+  });
+
+  it('tells all that is wrong at once, each by its flag', () => {
+    assert.deepEqual(errorsOf('--secure-port=abc', '--bind-address=here', '--advertise-address=there', '--service-cluster-ip-range=foo'), [
+      '--bind-address: "here" is no IP address',
+      '--secure-port: "abc" is no whole number of at least 1 and at most 65535',
+      '--advertise-address: "there" is no IP address',
+      '--service-cluster-ip-range: foo is no range of addresses, such as 10.96.0.0/12',
+    ]);
+  });
+
+  it('says where all flags are listed when it does not know one', () => {
+    assert.deepEqual(errorsOf('--bogus'), ["Unknown option '--bogus'", 'kubelet-control-plane --help lists all flags']);
+  });
+
+  it('does not open an empty store for somebody who names an etcd', () => {
+    assert.deepEqual(errorsOf('--etcd-servers=http://10.0.0.1:2379'), ['--etcd-servers: only with --storage-backend=etcd3']);
+    assert.deepEqual(lineOf('--storage-backend=etcd3', '--etcd-servers=http://10.0.0.1:2379').options.storage, { backend: 'etcd3', servers: ['http://10.0.0.1:2379'] });
+    assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-servers='), ['--etcd-servers names no server']);
+    assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-certfile=a.crt'), ['--etcd-certfile and --etcd-keyfile go together']);
+  });
+
+  it('refuses to authorize by nothing', () => {
+    assert.deepEqual(errorsOf('--authorization-mode='), ['--authorization-mode names none']);
+    assert.deepEqual(errorsOf('--authorization-mode=RBAC,Foo,RBAC').length, 2);
+    assert.deepEqual(errorsOf('--authorization-mode=ABAC'), ['--authorization-mode=ABAC needs --authorization-policy-file']);
+  });
+
+  it('refuses half an audit log', () => {
+    assert.deepEqual(errorsOf('--audit-policy-file=p.yaml'), ['--audit-policy-file needs --audit-log-path']);
+    assert.deepEqual(errorsOf('--audit-log-path=audit.log'), ['--audit-log-path needs --audit-policy-file']);
+  });
+
+  it('refuses an issuer that is no https URL, and claims that are no pairs', () => {
+    const client = '--oidc-client-id=cluster';
+    assert.deepEqual(errorsOf('--oidc-issuer-url=http://issuer', client), ['--oidc-issuer-url: "http://issuer" is no https URL']);
+    assert.deepEqual(errorsOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b,c'), ['--oidc-required-claim: c is not of the form key=value']);
+    assert.deepEqual(lineOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b=c').options.oidc?.requiredClaims, { a: 'b=c' });
+    assert.equal(lineOf('--oidc-issuer-url=https://issuer', client).options.oidc?.usernamePrefix, 'https://issuer#');
+  });
+
+  it('names the files that have to be read', () => {
+    assert.deepEqual(lineOf('--token-auth-file=tokens.csv', '--scheduler-config=s.yaml').files, [
+      { flag: 'token-auth-file', file: 'tokens.csv' },
+      { flag: 'scheduler-config', file: 's.yaml' },
+    ]);
+  });
+
+  it('shows every flag in its help', () => {
+    for (const { name } of describeFlags()) assert.match(helpText(), new RegExp(`^ +--${name}( |$)`, 'm'));
+  });
+});
