@@ -52,13 +52,17 @@ export interface ComposedApiServer {
   stop(): Promise<void>;
 }
 
-/** Reads the store, and joins the request path's parts in the order requests meet them. */
-export async function composeApiServer(options: ControlPlaneOptions, storage: Storage, world: World): Promise<ComposedApiServer> {
-  const { clock, random, log } = world;
+async function openCache(storage: Storage, { clock, log }: World): Promise<{ definitions: DefinitionIndex; cache: ObjectCache; reader: ObjectReader }> {
   const definitions = new DefinitionIndex(allResources);
   const cache = new ObjectCache({ storage, definitions, clock, log });
   await cache.start();
-  const reader = createCacheReader(cache, definitions);
+  return { definitions, cache, reader: createCacheReader(cache, definitions) };
+}
+
+/** Reads the store, and joins the request path's parts in the order requests meet them. */
+export async function composeApiServer(options: ControlPlaneOptions, storage: Storage, world: World): Promise<ComposedApiServer> {
+  const { clock, random } = world;
+  const { definitions, cache, reader } = await openCache(storage, world);
   const pki = await preparePki(options, world);
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...world });
