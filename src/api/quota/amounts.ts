@@ -1,0 +1,65 @@
+import type { ResourceList } from '../core/resource-requirements.ts';
+import { addQuantity, compareParsed, formatQuantity, parseQuantity, subtractQuantity } from '../quantity.ts';
+import type { Quantity } from '../quantity.ts';
+
+/** A resource list to reckon with. Never changed after it was made; every function here makes a new one. */
+export type Amounts = ReadonlyMap<string, Quantity>;
+
+const nano = 1_000_000_000n;
+
+export const oneItem: Quantity = { nanos: nano, format: 'DecimalSI' };
+export const noItem: Quantity = { nanos: 0n, format: 'DecimalSI' };
+
+export const itemsOf = (count: number): Quantity => ({ nanos: BigInt(count) * nano, format: 'DecimalSI' });
+
+export function parseAmounts(list: ResourceList | undefined): Amounts {
+  return new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
+}
+
+export function formatAmounts(amounts: Amounts): ResourceList {
+  return Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]));
+}
+
+export function addAmounts(left: Amounts, right: Amounts): Amounts {
+  const sum = new Map(left);
+  for (const [name, amount] of right) {
+    const before = sum.get(name);
+    sum.set(name, before === undefined ? amount : addQuantity(before, amount));
+  }
+  return sum;
+}
+
+/** What is more on the left than on the right; where it is less, nothing. */
+export function growthOf(left: Amounts, right: Amounts): Amounts {
+  const growth = new Map<string, Quantity>();
+  for (const [name, amount] of left) {
+    const before = right.get(name);
+    const more = before === undefined ? amount : subtractQuantity(amount, before);
+    growth.set(name, more.nanos < 0n ? { ...more, nanos: 0n } : more);
+  }
+  return growth;
+}
+
+export function onlyOf(amounts: Amounts, names: ReadonlySet<string>): Amounts {
+  return new Map([...amounts].filter(([name]) => names.has(name)));
+}
+
+export function withoutZeros(amounts: Amounts): Amounts {
+  return new Map([...amounts].filter(([, { nanos }]) => nanos !== 0n));
+}
+
+export const negativeOf = (amounts: Amounts): readonly string[] => [...amounts].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
+
+/** The names of which there is more than `limits` allow. What has no limit may be as much as it likes. */
+export function exceeding(amounts: Amounts, limits: Amounts): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [name, amount] of amounts) {
+    const limit = limits.get(name);
+    if (limit !== undefined && compareParsed(amount, limit) > 0) found.add(name);
+  }
+  return found;
+}
+
+export function sameAmounts(left: Amounts, right: Amounts): boolean {
+  return left.size === right.size && [...left].every(([name, { nanos }]) => right.get(name)?.nanos === nanos);
+}

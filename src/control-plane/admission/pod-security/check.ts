@@ -1,0 +1,53 @@
+import type { Container } from '../../../api/core/container.ts';
+import type { ObjectMeta } from '../../../api/core/meta.ts';
+import type { PodSpec } from '../../../api/core/pod-spec.ts';
+
+/** What of a pod, or of a template of pods, is judged. */
+export interface JudgedPod {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: PodSpec;
+  /** Init containers first, ephemeral ones last. */
+  readonly containers: readonly JudgedContainer[];
+}
+
+export type JudgedContainer = Pick<Container, 'name' | 'securityContext' | 'ports' | 'livenessProbe' | 'readinessProbe' | 'startupProbe' | 'lifecycle'>;
+
+/** Why a pod is not of a level: the reason alone is told of many pods, both of one. */
+export interface Violation {
+  readonly reason: string;
+  readonly detail: string;
+}
+
+export type CheckPod = (pod: JudgedPod) => Violation | undefined;
+
+/** A rule of a level, as it changed over the versions of the standards. */
+export interface PodCheck {
+  /** Upstream's, by which rules are ordered. */
+  readonly id: string;
+  readonly versions: readonly {
+    /** The minor version of Kubernetes from which this holds. */
+    readonly since: number;
+    readonly check: CheckPod;
+    /** Ids of the baseline's rules that this one is stricter than. */
+    readonly overrides?: readonly string[];
+  }[];
+}
+
+export function judged({ annotations = {} }: Pick<ObjectMeta, 'annotations'>, spec: PodSpec): JudgedPod {
+  return { annotations, spec, containers: [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])] };
+}
+
+export const quoted = (items: readonly string[]): string => items.map((item) => `"${item}"`).join(', ');
+export const plural = (word: string, { length }: { readonly length: number }): string => (length === 1 ? word : `${word}s`);
+export const sorted = (items: Iterable<string>): readonly string[] => [...new Set(items)].sort();
+export const containerList = (names: readonly string[]): string => `${plural('container', names)} ${quoted(names)}`;
+
+/** `pod`, `container "a"`, or both: who sets what is forbidden. */
+export function settersOf(byPod: boolean, containers: readonly string[]): string | undefined {
+  const setters = [...(byPod ? ['pod'] : []), ...(containers.length > 0 ? [containerList(containers)] : [])];
+  return setters.length === 0 ? undefined : setters.join(' and ');
+}
+
+export function namesWhere({ containers }: JudgedPod, test: (container: JudgedContainer) => boolean): readonly string[] {
+  return containers.filter(test).map(({ name }) => name);
+}

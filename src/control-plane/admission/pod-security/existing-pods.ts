@@ -1,0 +1,45 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { judged } from './check.ts';
+import { violationsOf } from './evaluate.ts';
+import { formatLevel } from './policy.ts';
+import type { LevelVersion } from './policy.ts';
+
+/** Of namespaces with more pods, only so many are looked at. */
+const mostPods = 3000;
+
+/** What to warn of when a namespace becomes stricter than the pods it has (upstream: EvaluatePodsInNamespace). */
+export function warningsOfExisting(namespace: string, enforce: LevelVersion, pods: readonly Pod[]): readonly string[] {
+  const ordered = oneOfEachFirst(pods);
+  const found = new Map<string, { name: string; count: number }>();
+  for (const pod of ordered.slice(0, mostPods)) {
+    const reasons = violationsOf(enforce, judged(pod.metadata, pod.spec)).map(({ reason }) => reason).join(', ');
+    if (reasons === '') continue;
+    const { name } = pod.metadata;
+    const known = found.get(reasons);
+    found.set(reasons, known === undefined ? { name, count: 1 } : { name: name < known.name ? name : known.name, count: known.count + 1 });
+  }
+  const lines = [...found].map(([reasons, { name, count }]) => `${name}${othersOf(count)}: ${reasons}`).sort();
+  return [
+    ...(ordered.length > mostPods ? [`new PodSecurity enforce level only checked against the first ${mostPods} of ${ordered.length} existing pods`] : []),
+    ...(lines.length > 0 ? [`existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(formatLevel(enforce))}`] : []),
+    ...lines,
+  ];
+}
+
+function othersOf(count: number): string {
+  if (count === 1) return '';
+  return count === 2 ? ' (and 1 other pod)' : ` (and ${count - 1} other pods)`;
+}
+
+/** Pods of one controller are alike: its first, and at the end the rest. */
+function oneOfEachFirst(pods: readonly Pod[]): readonly Pod[] {
+  const seen = new Set<string>();
+  const [first, rest]: [Pod[], Pod[]] = [[], []];
+  for (const pod of pods) {
+    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+    if (owner !== undefined && seen.has(owner)) rest.push(pod);
+    else first.push(pod);
+    if (owner !== undefined) seen.add(owner);
+  }
+  return [...first, ...rest];
+}

@@ -1,0 +1,106 @@
+import type { Informer } from '../../../api/client/informer.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { resourceQuotas } from '../../../api/client/resource-types.ts';
+import type { ResourceQuota } from '../../../api/core/resource-quota.ts';
+import { parseAmounts } from '../../../api/quota/amounts.ts';
+import { evaluatorOf } from '../../../api/quota/evaluators.ts';
+import { computeQuotaUsage, concernsQuota, newQuotaStatus } from '../../../api/quota/quota-usage.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+
+const WORKERS = 5;
+/** Upstream: --resource-quota-sync-period. */
+const RESYNC_MS = 5 * 60_000;
+/**
+ * What admission has charged may not be stored yet, nor seen here: usage is lowered only when nobody has charged the quota for so long.
+ * (Upstream lowers at once, and so now and then lets a namespace have more than its quota.)
+ */
+const SETTLE_MS = 200;
+/** After charges, usage is counted once more, since a request that was charged may have failed after that. */
+const RECOUNT_MS = 10_000;
+
+export interface ResourceQuotaControllerOptions extends ControllerOptions {
+  /** The kinds that are kept, in namespaces. */
+  readonly types: readonly ResourceType[];
+}
+
+/** Counts what each quota's namespace uses, at first, and whenever something is given back (upstream: resourcequota controller). */
+export function createResourceQuotaController(options: ResourceQuotaControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const quotas = informers.for(resourceQuotas);
+  const counted = options.types.filter((type) => evaluatorOf(type) !== undefined).map((type) => ({ type, informer: informers.for<ApiObject>(type) }));
+  const syncer = new QuotaSyncer(options, { quotas, counted });
+  const queue = new WorkQueue({ name: 'resource-quota', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const wake = (type: ResourceType, namespace: string): void => {
+    for (const quota of quotas.list(namespace)) if (concernsQuota(type, quota)) queue.add(formatKey(keyOf(quota)));
+  };
+  const ends = counted.map(({ type, informer }) =>
+    informer.addHandlers({
+      onDelete: ({ metadata }) => wake(type, metadata.namespace),
+      onUpdate: (before, after) => evaluatorOf(type)?.mayShrink(before, after, clock.nowMs()) === true && wake(type, after.metadata.namespace),
+    }),
+  );
+  const quotaEnd = quotas.addHandlers({
+    onAdd: (quota) => queue.add(formatKey(keyOf(quota))),
+    onUpdate: (before, after) => {
+      syncer.changed(after);
+      if (JSON.stringify(before.spec) !== JSON.stringify(after.spec)) queue.add(formatKey(keyOf(after)));
+      else queue.addAfter(formatKey(keyOf(after)), RECOUNT_MS);
+    },
+    onDelete: (quota) => syncer.forget(quota),
+  });
+  return runController({ name: 'resource quota controller', log, queues: [queue], informers: [quotas, ...counted.map(({ informer }) => informer)], ends: [...ends, quotaEnd] });
+}
+
+interface Parts {
+  readonly quotas: Informer<ResourceQuota>;
+  readonly counted: readonly { readonly type: ResourceType; readonly informer: Informer<ApiObject> }[];
+}
+
+class QuotaSyncer {
+  readonly #options: ResourceQuotaControllerOptions;
+  readonly #parts: Parts;
+  readonly #informerOf: ReadonlyMap<ResourceType, Informer<ApiObject>>;
+  /** When each quota was last seen to change, monotonic. */
+  readonly #changedMs = new Map<string, number>();
+
+  constructor(options: ResourceQuotaControllerOptions, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#informerOf = new Map(parts.counted.map(({ type, informer }) => [type, informer]));
+  }
+
+  changed(quota: ResourceQuota): void {
+    this.#changedMs.set(formatKey(keyOf(quota)), this.#options.clock.monotonicMs());
+  }
+
+  forget(quota: ResourceQuota): void {
+    this.#changedMs.delete(formatKey(keyOf(quota)));
+  }
+
+  /** Answers in how many milliseconds to look again. */
+  async sync(key: string): Promise<number | undefined> {
+    const quota = this.#parts.quotas.getByKey(key);
+    if (quota === undefined) return undefined;
+    const { namespace } = quota.metadata;
+    const { clock, client } = this.#options;
+    const used = computeQuotaUsage(quota, [...this.#informerOf.keys()], (type) => this.#informerOf.get(type)?.list(namespace) ?? [], clock.nowMs());
+    const status = newQuotaStatus(quota, used);
+    if (status === undefined) return RESYNC_MS;
+    const before = parseAmounts(quota.status?.used);
+    const lowers = [...used].some(([name, { nanos }]) => nanos < (before.get(name)?.nanos ?? 0n));
+    const quietMs = clock.monotonicMs() - (this.#changedMs.get(key) ?? -Infinity);
+    if (lowers && quietMs < SETTLE_MS) return SETTLE_MS - quietMs;
+    try {
+      await client.update(resourceQuotas, { ...quota, status }, { subresource: 'status' });
+    } catch (error) {
+      // Somebody charged it, or it is gone: either way word of that comes, and brings it here again.
+      if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
+      return SETTLE_MS;
+    }
+    return RESYNC_MS;
+  }
+}
