@@ -27,7 +27,7 @@ export function untoleratedTaint(pod: Pick<Pod, 'spec'>, taints: readonly Taint[
 }
 
 /** An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt` need an alpha gate. */
-function tolerates({ key = '', operator = 'Equal', value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {
+export function tolerates({ key = '', operator = 'Equal', value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
   if (key !== '' && key !== taint.key) return false;
   switch (operator) {

@@ -5,15 +5,19 @@ import { createCertificateCleaner } from '../controllers/certificate-requests/ce
 import { createCertificateSigner } from '../controllers/certificate-requests/certificate-signer.ts';
 import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
+import { createDisruptionController } from '../controllers/disruption/disruption-controller.ts';
 import { createEndpointSliceController } from '../controllers/endpoint-slice/endpoint-slice-controller.ts';
 import { createEndpointsController } from '../controllers/endpoints/endpoints-controller.ts';
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { createJobController } from '../controllers/job/job-controller.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
 import { createNodeLifecycleController, nodeLifecycleDefaults } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
+import { createPodGarbageCollector, podGarbageCollectorDefaults } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
+import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
+import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { allResources } from '../resources/all.ts';
 import type { CertificateTools } from './certificate-tools.ts';
@@ -45,15 +49,19 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'root-ca-certificate-publisher-controller', account: 'root-ca-cert-publisher', create: createRootCaPublisher },
   { name: 'namespace-controller', account: 'namespace-controller', create: (options) => createNamespaceController({ ...options, types: inNamespaces }) },
   { name: 'node-lifecycle-controller', account: 'node-controller', create: (options) => createNodeLifecycleController({ ...options, ...nodeLifecycleDefaults }) },
+  { name: 'taint-eviction-controller', account: 'node-controller', create: createTaintEvictionController },
+  { name: 'pod-garbage-collector-controller', account: 'pod-garbage-collector', create: (options) => createPodGarbageCollector({ ...options, ...podGarbageCollectorDefaults }) },
   { name: 'replicaset-controller', account: 'replicaset-controller', create: createReplicaSetController },
   { name: 'deployment-controller', account: 'deployment-controller', create: createDeploymentController },
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },
   { name: 'job-controller', account: 'job-controller', create: createJobController },
   { name: 'ttl-after-finished-controller', account: 'ttl-after-finished-controller', create: createTtlAfterFinishedController },
+  { name: 'disruption-controller', account: 'disruption-controller', create: (options) => createDisruptionController({ ...options, types: kept }) },
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   { name: 'certificatesigningrequest-approving-controller', account: certificates, create: (options) => createCertificateApprover({ ...options, ...options.certificates }) },
   { name: 'certificatesigningrequest-signing-controller', account: certificates, create: (options) => createCertificateSigner({ ...options, ...options.certificates }) },
   { name: 'certificatesigningrequest-cleaner-controller', account: certificates, create: (options) => createCertificateCleaner({ ...options, ...options.certificates }) },
+  { name: 'resourcequota-controller', account: 'resourcequota-controller', create: (options) => createResourceQuotaController({ ...options, types: inNamespaces }) },
   { name: 'garbage-collector-controller', account: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
 ];

@@ -1,0 +1,68 @@
+import type { Deployment } from '../../../api/apps/deployment.ts';
+import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import type { Informer } from '../../../api/client/informer.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
+import type { OwnerReference } from '../../../api/core/meta.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { formatGroupResource } from '../../../api/status/api-status-error.ts';
+import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
+
+export interface ScaleSources {
+  readonly deployments: Informer<Deployment>;
+  readonly replicaSets: Informer<ReplicaSet>;
+  /** Every kind there is, by which a kind without a scale is told from one that does not exist. */
+  readonly types: readonly ResourceType[];
+}
+
+export type ExpectedScale =
+  | { readonly kind: 'known'; readonly scale: number; /** Names of pods that nothing controls. */ readonly unmanaged: readonly string[] }
+  /** In upstream's words. */
+  | { readonly kind: 'unknown'; readonly why: string };
+
+interface Scale {
+  readonly uid: string;
+  readonly replicas: number;
+}
+
+/** How many pods their controllers want in all; each controller counts once (upstream: getExpectedScale). */
+export function expectedScale(pods: readonly Pod[], sources: ScaleSources): ExpectedScale {
+  const scales = new Map<string, number>();
+  const unmanaged: string[] = [];
+  const seen = new Set<string>();
+  for (const pod of pods) {
+    const reference = controllerRefOf(pod);
+    if (reference === undefined) {
+      unmanaged.push(pod.metadata.name);
+      continue;
+    }
+    if (seen.has(reference.uid)) continue;
+    const found = scaleOf(reference, pod.metadata.namespace, sources);
+    if (typeof found === 'string') return { kind: 'unknown', why: found };
+    if (found === undefined) return { kind: 'unknown', why: `found no controllers for pod "${pod.metadata.name}"` };
+    seen.add(reference.uid);
+    scales.set(found.uid, found.replicas);
+  }
+  return { kind: 'known', scale: [...scales.values()].reduce((sum, each) => sum + each, 0), unmanaged };
+}
+
+/** Text says what is wrong with the controller; undefined: it is not there. */
+function scaleOf({ apiVersion, kind, name, uid }: OwnerReference, namespace: string, { deployments, replicaSets, types }: ScaleSources): Scale | string | undefined {
+  if (groupOf(apiVersion) === 'apps' && kind === 'ReplicaSet') {
+    const set = replicaSets.get({ namespace, name });
+    if (set?.metadata.uid !== uid) return undefined;
+    const above = controllerRefOf(set);
+    const deployment = above?.kind === 'Deployment' && groupOf(above.apiVersion) === 'apps' ? deployments.get({ namespace, name: above.name }) : undefined;
+    return deployment !== undefined && deployment.metadata.uid === above?.uid ? scaleIn(deployment) : scaleIn(set);
+  }
+  if (groupOf(apiVersion) === 'apps' && kind === 'Deployment') {
+    const deployment = deployments.get({ namespace, name });
+    return deployment?.metadata.uid === uid ? scaleIn(deployment) : undefined;
+  }
+  const type = types.find((each) => apiVersionOf(each) === apiVersion && each.kind === kind);
+  if (type === undefined) return `no matches for kind "${kind}" in version "${apiVersion}"`;
+  return `${formatGroupResource(type)} does not implement the scale subresource`;
+}
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '');
+const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet): Scale => ({ uid: metadata.uid, replicas: spec.replicas ?? 1 });

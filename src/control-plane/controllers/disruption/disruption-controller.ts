@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Informer } from '../../../api/client/informer.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
+import { deployments, podDisruptionBudgets, pods, replicaSets } from '../../../api/client/resource-types.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/selectors.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { formatTime } from '../../../api/time.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
+import { patchPodStatus } from '../../controller-runtime/disruption-target.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { isPodReady } from '../../controller-runtime/pod-facts.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { computeBudgetStatus, computeExpected, countHealthy, failedBudgetStatus, formatSelector, needsScale, selectDisrupted, staleDisruptionMs } from './budget-status.ts';
+import { expectedScale } from './controller-scales.ts';
+import type { ScaleSources } from './controller-scales.ts';
+
+export interface DisruptionOptions extends ControllerOptions {
+  readonly types: readonly ResourceType[];
+}
+
+/**
+ * Says how many pods of each budget may be evicted, by which the API grants evictions (upstream: disruption controller). What was granted counts as gone
+ * from then on, also before the pod is. Upstream notices a change of scale with the next change of a pod; here it wakes the budget by itself.
+ */
+export function createDisruptionController(options: DisruptionOptions): Controller {
+  const { informers, clock, log, types } = options;
+  const parts = { budgets: informers.for(podDisruptionBudgets), pods: informers.for(pods), deployments: informers.for(deployments), replicaSets: informers.for(replicaSets) };
+  const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
+  const queue = new WorkQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
+  const stale = new WorkQueue({ name: 'stale-disruption', clock, log, workers: 1, sync: (key) => syncer.syncStale(key) });
+  const wake = (budget: PodDisruptionBudget): void => queue.add(formatKey(keyOf(budget)));
+  const wakeFor = (namespace: string, labels: Labels): void => {
+    for (const budget of parts.budgets.list(namespace)) if (matchesLabelSelector(budget.spec.selector, labels)) wake(budget);
+  };
+  const consider = (pod: Pod): void => {
+    wakeFor(pod.metadata.namespace, pod.metadata.labels ?? {});
+    if (staleDisruptionMs(pod, clock.nowMs()) !== undefined) stale.add(formatKey(keyOf(pod)));
+  };
+  const ends = [
+    parts.budgets.addHandlers({ onAdd: wake, onUpdate: (_, after) => wake(after) }),
+    parts.pods.addHandlers({
+      onAdd: consider,
+      onUpdate: (before, after) => {
+        if (!changesBudgets(before, after)) return;
+        if (before.metadata.labels !== after.metadata.labels) wakeFor(before.metadata.namespace, before.metadata.labels ?? {});
+        consider(after);
+      },
+      onDelete: ({ metadata }) => wakeFor(metadata.namespace, metadata.labels ?? {}),
+    }),
+    ...[parts.deployments, parts.replicaSets].map((informer) =>
+      informer.addHandlers({
+        onAdd: ({ metadata, spec }, initial) => !initial && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
+        onUpdate: (before, { metadata, spec }) => before.spec.replicas !== spec.replicas && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
+      }),
+    ),
+  ];
+  const read = [parts.budgets, parts.pods, parts.deployments, parts.replicaSets];
+  return runController({ name: 'disruption controller', log, queues: [queue, stale], informers: read, ends });
+}
+
+function changesBudgets(before: Pod, after: Pod): boolean {
+  return (
+    before.metadata.labels !== after.metadata.labels ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    before.status?.conditions !== after.status?.conditions ||
+    isPodReady(before) !== isPodReady(after) ||
+    controllerRefOf(before)?.uid !== controllerRefOf(after)?.uid
+  );
+}
+
+class BudgetSyncer {
+  readonly #options: ControllerOptions;
+  readonly #budgets: Informer<PodDisruptionBudget>;
+  readonly #pods: Informer<Pod>;
+  readonly #sources: ScaleSources;
+  readonly #recorder: EventRecorder;
+
+  constructor(options: ControllerOptions, budgets: Informer<PodDisruptionBudget>, podInformer: Informer<Pod>, sources: ScaleSources) {
+    this.#options = options;
+    this.#budgets = budgets;
+    this.#pods = podInformer;
+    this.#sources = sources;
+    this.#recorder = createEventRecorder({ ...options, component: 'controllermanager' });
+  }
+
+  async sync(key: string): Promise<number | undefined> {
+    const budget = this.#budgets.getByKey(key);
+    if (budget === undefined) return undefined;
+    const nowMs = this.#options.clock.nowMs();
+    const selected = this.#pods.list(budget.metadata.namespace).filter(({ metadata }) => matchesLabelSelector(budget.spec.selector, metadata.labels ?? {}));
+    if (selected.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
+    const scale = needsScale(budget) ? expectedScale(selected, this.#sources) : ({ kind: 'known', scale: 0, unmanaged: [] } as const);
+    if (scale.kind === 'unknown') {
+      this.#tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', `Failed to calculate the number of expected pods: ${scale.why}`);
+      await this.#write(budget, failedBudgetStatus(budget, scale.why, nowMs));
+      return undefined;
+    }
+    if (scale.unmanaged.length > 0) this.#tell(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(budget));
+    const disrupted = selectDisrupted(budget, selected, nowMs);
+    for (const pod of disrupted.notDeleted) {
+      this.#recorder.event(pods, pod, { type: 'Warning', reason: 'NotDeleted', message: `Pod was expected by PDB ${key} to be deleted but it wasn't` });
+    }
+    const facts = { ...computeExpected(budget, selected.length, scale.scale), currentHealthy: countHealthy(selected, disrupted.pods), disruptedPods: disrupted.pods };
+    await this.#write(budget, computeBudgetStatus(budget, facts, nowMs));
+    return disrupted.nextMs;
+  }
+
+  /** A pod that was to be disrupted, and nobody did: it is an ordinary one again. */
+  async syncStale(key: string): Promise<number | undefined> {
+    const pod = this.#pods.getByKey(key);
+    const { clock, client } = this.#options;
+    const leftMs = pod === undefined ? undefined : staleDisruptionMs(pod, clock.nowMs());
+    if (pod === undefined || leftMs === undefined || leftMs > 0) return leftMs;
+    const condition = { type: 'DisruptionTarget', status: 'False', reason: null, message: null, lastTransitionTime: formatTime(clock.nowMs()) };
+    try {
+      await patchPodStatus(client, pod, { conditions: [condition] });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+    }
+    return undefined;
+  }
+
+  /** Only over the version that was judged: an eviction that was granted meanwhile is not to be forgotten. */
+  async #write(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus): Promise<void> {
+    if (isDeepStrictEqual(budget.status, status)) return;
+    try {
+      await this.#options.client.update(podDisruptionBudgets, { ...budget, status }, { subresource: 'status' });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  }
+
+  #tell(budget: PodDisruptionBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#recorder.event(podDisruptionBudgets, budget, { type, reason, message });
+  }
+}
+
+function unmanagedMessage(budget: PodDisruptionBudget): string {
+  const selector = formatSelector(budget);
+  const first = `Pods selected by this PodDisruptionBudget (selector: ${selector}) were found to be unmanaged.`;
+  return `${first} As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
+}

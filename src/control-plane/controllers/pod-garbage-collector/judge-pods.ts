@@ -1,0 +1,30 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isTerminalPhase } from '../../../api/pod.ts';
+
+const outOfService = 'node.kubernetes.io/out-of-service';
+
+/** Somebody has said that the machine is off for good: nobody will report that its pods are gone. */
+export function isOutOfService(node: Node | undefined): boolean {
+  const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+  return !ready && (node?.spec?.taints ?? []).some(({ key }) => key === outOfService);
+}
+
+/** Told to go, and there is nobody who could say that it has gone (upstream: gcUnscheduledTerminating, gcTerminating). */
+export function isLeftLeaving(pod: Pod, node: Node | undefined): boolean {
+  if (pod.metadata.deletionTimestamp === undefined || isForced(pod)) return false;
+  return (pod.spec.nodeName ?? '') === '' || isOutOfService(node);
+}
+
+/** Nothing is left to be done: only finalizers hold it. */
+export function isForced(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp !== undefined && (pod.metadata.deletionGracePeriodSeconds ?? 0) === 0 && isTerminalPhase(pod);
+}
+
+/** The terminated pods that are too many: first those that a kubelet evicted, then the oldest (upstream: byEvictionAndCreationTimestamp). */
+export function selectSurplus(terminated: readonly Pod[], threshold: number): readonly Pod[] {
+  if (threshold <= 0 || terminated.length <= threshold) return [];
+  const rank = (pod: Pod): string => `${pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted' ? 0 : 1} ${pod.metadata.creationTimestamp ?? ''} ${pod.metadata.name}`;
+  const ranked = terminated.map((pod) => ({ pod, by: rank(pod) })).sort((left, right) => (left.by < right.by ? -1 : left.by > right.by ? 1 : 0));
+  return ranked.slice(0, terminated.length - threshold).map(({ pod }) => pod);
+}
