@@ -4,6 +4,7 @@ import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ServiceAccount } from '../../api/core/service-account.ts';
 import type { Volume } from '../../api/core/volume.ts';
+import { generateName } from '../../api/generate-name.ts';
 import { secretNames } from '../../api/pod-references.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -94,7 +95,7 @@ function withPullSecrets(pod: Pod, account: ServiceAccount): Pod {
 function withToken(pod: Pod, random: Random): Pod {
   const { volumes = [], containers, initContainers } = pod.spec;
   const existing = volumes.find(({ name }) => name.startsWith(volumePrefix));
-  const name = existing?.name ?? volumePrefix + suffix(random);
+  const name = existing?.name ?? generateName(volumePrefix, random);
   const needs = (container: Container): boolean => !(container.volumeMounts ?? []).some((mount) => mount.mountPath === mountPath);
   const mounted = (container: Container): Container => (needs(container) ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }] } : container);
   const needed = [...containers, ...(initContainers ?? [])].some(needs);
@@ -108,9 +109,6 @@ function withToken(pod: Pod, random: Random): Pod {
     },
   };
 }
-
-const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
-const suffix = (random: Random): string => Array.from({ length: 5 }, () => suffixAlphabet[Math.floor(random.next() * suffixAlphabet.length)] ?? 'x').join('');
 
 function tokenVolume(name: string): Volume {
   return {

@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { apiVersionOf, formatKey } from '../../api/client/resource-type.ts';
+import { generateName } from '../../api/generate-name.ts';
 import { alreadyExists, ApiStatusError, badRequest, formatGroupResource, invalid } from '../../api/status/api-status-error.ts';
 import { trackWrite } from '../patch/managed-fields.ts';
 import { decodeBody } from './decode-body.ts';
-import { checkPlace, generateName, metadataForCreate, validateMetadata } from './object-metadata.ts';
+import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from './registry.ts';
 import { wireJson } from './stored-form.ts';
 import { admitMutating, admitValidating, attributesOf, kindOf, putObject, requestFacts, servedOnce } from './write-tools.ts';

@@ -1,4 +1,3 @@
-import type { Random } from '../../base/random.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
 import { formatTime } from '../../api/time.ts';
@@ -7,18 +6,6 @@ import type { FieldError } from '../../api/validation/field-error.ts';
 import { validateObjectMeta } from '../../api/validation/metadata.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-
-/** Letters and digits that make no words and are not mistaken for each other (upstream: util/rand). */
-const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
-const suffixLength = 5;
-const longestGenerated = 63;
-
-/** The prefix, cut so that all fits, and five random characters. */
-export function generateName(prefix: string, random: Random): string {
-  let name = prefix.slice(0, longestGenerated - suffixLength);
-  for (let count = 0; count < suffixLength; count++) name += suffixAlphabet[Math.floor(random.next() * suffixAlphabet.length)] ?? 'x';
-  return name;
-}
 
 /** Metadata of an object that is about to be: what only the server may say is said by it. */
 export function metadataForCreate(metadata: ObjectMeta, { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string }): ObjectMeta {

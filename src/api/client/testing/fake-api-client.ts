@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../core/pod.ts';
+import { generateName } from '../../generate-name.ts';
 import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
 import { alreadyExists, ApiStatusError, badRequest, conflict, expired, notFound, staleObject } from '../../status/api-status-error.ts';
 import { formatTime } from '../../time.ts';
@@ -107,9 +108,9 @@ export class FakeApiClient implements ApiClient {
   }
 
   async create<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
-    const { name, generateName = '', namespace } = object.metadata;
-    await this.#arrive({ verb: 'create', plural: type.plural, key: formatKey({ namespace, name: name === '' ? generateName : name }), subresource: '', body: object });
-    const given = name === '' ? generateName + this.#suffix() : name;
+    const { name, generateName: prefix = '', namespace } = object.metadata;
+    await this.#arrive({ verb: 'create', plural: type.plural, key: formatKey({ namespace, name: name === '' ? prefix : name }), subresource: '', body: object });
+    const given = name !== '' || prefix === '' ? name : generateName(prefix, this.#random);
     if (given === '') throw badRequest('name or generateName is required');
     if (this.#kind(type).has(formatKey({ namespace, name: given }))) throw alreadyExists(type, given);
     const { status: _status, ...rest } = object as T & Loose;
@@ -296,10 +297,6 @@ export class FakeApiClient implements ApiClient {
 
   #now(): string {
     return formatTime(this.#options.clock.nowMs());
-  }
-
-  #suffix(): string {
-    return Array.from({ length: 5 }, () => 'bcdfghjklmnpqrstvwxz2456789'[Math.floor(this.#random.next() * 27)]).join('');
   }
 
   #replace<T extends ApiObject>(type: ResourceType<T>, object: T, subresource: string, dryRun: boolean): T {
