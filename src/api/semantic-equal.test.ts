@@ -15,12 +15,9 @@ test('what is empty counts as absent, what is zero does not', () => {
   assert.equal(semanticEqual({}, { __proto__: { a: 1 } }), true);
 });
 
-test('what Go clients drop is absent: empty texts, and booleans that are no pointers upstream', () => {
-  assert.equal(semanticEqual({ a: '' }, {}), true);
-  assert.equal(semanticEqual({ hostNetwork: false }, {}), true);
-  assert.equal(semanticEqual({}, { readOnly: false }), true);
-  assert.equal(semanticEqual({ hostNetwork: true }, {}), false);
-  assert.equal(semanticEqual({ automountServiceAccountToken: false }, {}), false);
+test('an empty text is something: a label without a value is no absent label', () => {
+  assert.equal(semanticEqual({ gpu: '' }, {}), false);
+  assert.equal(semanticEqual(undefined, { gpu: '' }), false);
 });
 
 test('every value equals its copy, and comparing is symmetric', () => {

@@ -1,8 +1,6 @@
-/** Fields that upstream keeps as plain booleans: Go clients drop them when they are false, and with them the difference to absent. */
-const plainBooleans: ReadonlySet<string> = new Set(['hostNetwork', 'hostPID', 'hostIPC', 'stdin', 'stdinOnce', 'tty', 'readOnly', 'unschedulable', 'publishNotReadyAddresses']);
-
 /**
- * Whether two values of the API mean the same: as deep equality, but lists, maps and strings that are empty count as absent (upstream: equality.Semantic).
+ * Whether two values of the API mean the same: as deep equality, but lists and maps that are empty count as absent (upstream: equality.Semantic).
+ * Texts do not: an empty one is something in a map, and where it is nothing it was dropped when the object was read (`dropZeros`).
  * Quantities are compared as text, for decoding makes them canonical.
  */
 export function semanticEqual(one: unknown, other: unknown): boolean {
@@ -19,17 +17,13 @@ function isFields(value: unknown): value is Fields {
 }
 
 function sameFields(one: Fields, other: Fields): boolean {
-  for (const key of Object.keys(one)) if (!sameField(key, one[key], Object.hasOwn(other, key) ? other[key] : undefined)) return false;
-  for (const key of Object.keys(other)) if (!Object.hasOwn(one, key) && !sameField(key, undefined, other[key])) return false;
+  for (const key of Object.keys(one)) if (!semanticEqual(one[key], Object.hasOwn(other, key) ? other[key] : undefined)) return false;
+  for (const key of Object.keys(other)) if (!Object.hasOwn(one, key) && !semanticEqual(undefined, other[key])) return false;
   return true;
 }
 
-function sameField(key: string, one: unknown, other: unknown): boolean {
-  return plainBooleans.has(key) ? (one ?? false) === (other ?? false) : semanticEqual(one, other);
-}
-
 function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null || value === '') return true;
+  if (value === undefined || value === null) return true;
   if (typeof value !== 'object') return false;
   if (Array.isArray(value)) return value.length === 0;
   for (const field of Object.values(value)) if (field !== undefined) return false;

@@ -71,5 +71,6 @@ function validateSelector(errors: FieldErrors, path: string, selector: FieldSele
 }
 
 function requireBare(errors: FieldErrors, { managedFields: _, ...metadata }: ObjectMeta, message: string): void {
-  if (!semanticEqual(metadata, {})) errors.invalid('metadata', metadata, message);
+  const isSaid = Object.values(metadata).some((value) => value !== '' && !semanticEqual(value, undefined));
+  if (isSaid) errors.invalid('metadata', metadata, message);
 }

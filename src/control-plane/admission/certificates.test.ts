@@ -50,10 +50,10 @@ test('approving takes the right to approve for the signer or its domain, whateve
 });
 
 test('signing takes the right to sign, once something of the status changes', async () => {
-  const sign = (authorizer: Authorizer, certificate: string): Promise<string> => admit(createCertificateSigning(authorizer), { object: request('x', { status: { certificate } }), old: request('x', { status: {} }), subresource: 'status' });
-  assert.equal(await sign(allowing(`sign signers.certificates.k8s.io ${client}`), 'MQ=='), 'allowed');
-  assert.equal(await sign(allowing(), 'MQ=='), `${prefix}user not permitted to sign requests with signerName "${client}"`);
-  assert.equal(await sign(allowing(), ''), 'allowed');
+  const sign = (authorizer: Authorizer, status: object): Promise<string> => admit(createCertificateSigning(authorizer), { object: request('x', { status }), old: request('x', { status: {} }), subresource: 'status' });
+  assert.equal(await sign(allowing(`sign signers.certificates.k8s.io ${client}`), { certificate: 'MQ==' }), 'allowed');
+  assert.equal(await sign(allowing(), { certificate: 'MQ==' }), `${prefix}user not permitted to sign requests with signerName "${client}"`);
+  assert.equal(await sign(allowing(), { conditions: [] }), 'allowed');
 });
 
 test('nobody asks for a client certificate of the masters', async () => {

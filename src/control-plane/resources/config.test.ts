@@ -13,6 +13,7 @@ test('a config map that was made immutable stays what it is', () => {
   const before = { immutable: true };
   assert.deepEqual(configMaps.updateRefusals({ immutable: undefined }, before), [`immutable: ${frozen}`]);
   assert.deepEqual(configMaps.updateRefusals({ data: { a: '2' }, binaryData: { b: 'MQ==' } }, before), [`data: ${frozen}`, `binaryData: ${frozen}`]);
+  assert.deepEqual(configMaps.updateRefusals({ data: { a: '1', b: '' } }, before), [`data: ${frozen}`]);
   assert.deepEqual(configMaps.updateRefusals({ 'metadata.labels': { x: 'y' } }, before), []);
 });
 

@@ -2,8 +2,9 @@ import type { ControllerRevision } from '../../../api/apps/controller-revision.t
 import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
 import { daemonSets } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
-import { hashTemplate, sameMeaning, withLabel } from '../../controller-runtime/pod-template.ts';
+import { hashTemplate, withLabel } from '../../controller-runtime/pod-template.ts';
 import { revisionHashLabel } from './daemon-pods.ts';
 
 /** The strategic merge patch that brings the template back: what `kubectl rollout undo` sends. */
@@ -12,7 +13,7 @@ function snapshotOf({ spec }: DaemonSet): object {
 }
 
 export function isSnapshotOf(daemonSet: DaemonSet, revision: ControllerRevision): boolean {
-  return sameMeaning(snapshotOf(daemonSet), revision.data);
+  return semanticEqual(snapshotOf(daemonSet), revision.data);
 }
 
 /** The revision of the template as it is; its name follows from the template, so that making it twice makes one. */

@@ -9,6 +9,7 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
+import { semanticEqual } from '../../../api/semantic-equal.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { claimObjects, ControlledIndex } from '../../controller-runtime/controller-ref.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
@@ -17,7 +18,6 @@ import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
-import { sameMeaning } from '../../controller-runtime/pod-template.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
@@ -88,7 +88,7 @@ function wakeByNodes({ sets, nodeInformer, eligibility }: Parts, add: (key: stri
   return nodeInformer.addHandlers({
     onAdd: (node) => wake(undefined, node),
     onUpdate: (before, after) => {
-      if (!sameMeaning(before.metadata.labels, after.metadata.labels) || !sameMeaning(before.spec?.taints, after.spec?.taints)) wake(before, after);
+      if (!semanticEqual(before.metadata.labels, after.metadata.labels) || !semanticEqual(before.spec?.taints, after.spec?.taints)) wake(before, after);
     },
     onDelete: (node) => wake(node, undefined),
   });
@@ -124,7 +124,7 @@ class DaemonSetSyncer {
       return undefined;
     }
     const { matchLabels, matchExpressions } = daemonSet.spec.selector;
-    if (sameMeaning(matchLabels, {}) && sameMeaning(matchExpressions, [])) {
+    if (semanticEqual(matchLabels, {}) && semanticEqual(matchExpressions, [])) {
       const message = 'This daemon set is selecting all pods. A non-empty selector is required.';
       this.#recorder.event(daemonSets, daemonSet, { type: 'Warning', reason: 'SelectingAll', message });
       return undefined;

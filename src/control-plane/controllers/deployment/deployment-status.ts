@@ -1,8 +1,8 @@
 import type { Deployment, DeploymentCondition, DeploymentStatus } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime, parseTime } from '../../../api/time.ts';
 import { findCondition } from '../../controller-runtime/controller.ts';
-import { sameMeaning } from '../../controller-runtime/pod-template.ts';
 import { hasProgressDeadline, isComplete, maxUnavailable, totalSize, wantedReplicas } from './deployment-facts.ts';
 
 /** What happened to the set of the newest template in this pass, if anything that the status tells. */
@@ -52,7 +52,7 @@ export function progressCheckMs(deployment: Deployment, status: DeploymentStatus
 /** Whether writing it would tell anything new; a number that is absent counts as 0. */
 export function isSameStatus(left: DeploymentStatus | undefined, right: DeploymentStatus): boolean {
   const numbers = ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas', 'terminatingReplicas', 'collisionCount'] as const;
-  return numbers.every((name) => (left?.[name] ?? 0) === (right[name] ?? 0)) && sameMeaning(left?.conditions, right.conditions);
+  return numbers.every((name) => (left?.[name] ?? 0) === (right[name] ?? 0)) && semanticEqual(left?.conditions, right.conditions);
 }
 
 function sum(sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number {

@@ -3,6 +3,7 @@ import type { Informer } from '../../../api/client/informer.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { ControllerOptions } from '../../controller-runtime/controller.ts';
 import { claimObjects, ControlledIndex } from '../../controller-runtime/controller-ref.ts';
@@ -12,7 +13,6 @@ import type { Expectations } from '../../controller-runtime/expectations.ts';
 import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { sameMeaning } from '../../controller-runtime/pod-template.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { freePod } from './free-pod.ts';
 import { nextFailureRecord } from './job-backoff.ts';
@@ -233,7 +233,7 @@ function isSameStatus(left: JobStatus | undefined, right: JobStatus): boolean {
   const numbers = ['active', 'ready', 'terminating', 'succeeded', 'failed'] as const;
   const { active: _a, ready: _r, terminating: _t, succeeded: _s, failed: _f, ...leftRest } = left ?? {};
   const { active: _a2, ready: _r2, terminating: _t2, succeeded: _s2, failed: _f2, ...rightRest } = right;
-  return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) && sameMeaning(leftRest, rightRest);
+  return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) && semanticEqual(leftRest, rightRest);
 }
 
 function earliest(left: number | undefined, right: number | undefined): number | undefined {

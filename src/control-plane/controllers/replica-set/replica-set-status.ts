@@ -1,9 +1,9 @@
 import type { ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '../../../api/apps/replica-set.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime } from '../../../api/time.ts';
 import { findCondition } from '../../controller-runtime/controller.ts';
 import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { sameMeaning } from '../../controller-runtime/pod-template.ts';
 
 export interface ReplicaSetFacts {
   /** Neither over nor leaving, and the replica set's. */
@@ -43,5 +43,5 @@ function computeConditions(replicaSet: ReplicaSet, activeCount: number, failure:
 /** Whether writing it would tell anything new; a field that is absent counts as 0. */
 export function isSameStatus(left: ReplicaSetStatus | undefined, right: ReplicaSetStatus): boolean {
   const numbers = ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'terminatingReplicas', 'observedGeneration'] as const;
-  return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) && sameMeaning(left.conditions, right.conditions);
+  return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) && semanticEqual(left.conditions, right.conditions);
 }

@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
 import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { setAt } from '../../../api/testing/set-at.ts';
@@ -30,13 +31,13 @@ export class RulesGround<T extends ApiObject = ApiObject> {
     this.#example = { metadata: { name: 'web', ...(namespaced && { namespace: 'default' }), uid: 'uid-1', creationTimestamp: '2026-01-01T11:00:00Z' }, ...example, apiVersion, kind };
   }
 
-  /** The example with fields set by path, decoded, not defaulted. */
+  /** The example with fields set by path, decoded as the server does, not defaulted. */
   given(changes: Changes = {}): T {
     const plain: unknown = structuredClone(this.#example);
     for (const [path, value] of Object.entries(changes)) setAt(plain, path, value);
     const { value, errors } = decodeAny(this.definition.schema, plain);
     if (errors.length > 0) throw new Error(errors.map(formatDecodeError).join('\n'));
-    return value as T;
+    return dropZeros(value as ApiObject, this.definition.schema, this.definition.type.group) as T;
   }
 
   defaulted(changes: Changes = {}): T {
