@@ -61,11 +61,12 @@ export class ApiStatusError extends Error {
   /** Of a list whose version is forgotten: where one may go on all the same. */
   readonly continueToken: string | undefined;
 
-  constructor(reason: StatusReason, message: string, details?: StatusDetails, { cause, continueToken }: { readonly cause?: unknown; readonly continueToken?: string } = {}) {
+  constructor(reason: StatusReason, message: string, details?: StatusDetails, { cause, continueToken, code }: { readonly cause?: unknown; readonly continueToken?: string; readonly code?: number } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ApiStatusError';
     this.reason = reason;
-    this.code = codes[reason];
+    // Only webhooks choose a code of their own.
+    this.code = code ?? codes[reason];
     this.details = details;
     this.continueToken = continueToken;
   }
@@ -120,8 +121,6 @@ export const forbidden = (resource: GroupResource, name: string, why: string): A
 };
 
 export const expired = (message: string): ApiStatusError => new ApiStatusError('Expired', message);
-
-export const tooManyRequests = (message: string, retryAfterSeconds: number): ApiStatusError => new ApiStatusError('TooManyRequests', message, { retryAfterSeconds });
 
 export const internalError = (cause: unknown): ApiStatusError =>
   new ApiStatusError('InternalError', `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, { cause });

@@ -9,10 +9,6 @@ export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-export function isScalar(value: unknown): boolean {
-  return typeof value !== 'object' || value === null;
-}
-
 /** The value under a key that the object itself has; undefined counts as absent. */
 export function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;

@@ -52,8 +52,6 @@ export const textReply = (status: number, body: string): BodyReply => ({
   body,
 });
 
-export const isFailure = (reply: Reply): boolean => reply.status >= 400;
-
 /** The API's answer to whatever was thrown; what is no refusal is an internal error. */
 export function statusOf(error: unknown): ApiStatusError {
   return error instanceof ApiStatusError ? error : internalError(error);

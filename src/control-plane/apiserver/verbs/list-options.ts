@@ -2,7 +2,6 @@ import type { ListOptions, WatchOptions } from '../../../api/client/api-client.t
 import { badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { RequestInfo } from '../path/request-info.ts';
-import { asksToWatch } from '../path/request-info.ts';
 import { booleanOf, integerOf } from './query-values.ts';
 
 const kind = { group: 'meta.k8s.io', kind: 'ListOptions' };
@@ -89,5 +88,3 @@ function given(query: URLSearchParams, name: string): string | undefined {
 function refuse(errors: FieldErrors): void {
   if (errors.list.length > 0) throw invalid(kind, '', errors.list);
 }
-
-export const isWatch = (info: RequestInfo, query: URLSearchParams): boolean => info.watchByPath || info.verb === 'watch' || (info.verb === 'list' && asksToWatch(query));

@@ -28,9 +28,7 @@ export interface HostPort {
 }
 
 /** What spreading by resources takes a container for that asks for nothing, so that such pods do not pile up on one node. */
-export const defaultCpuMillis = 100;
-export const defaultMemoryBytes = 200 * 1024 * 1024;
-const defaultRequests = { cpu: '100m', memory: String(defaultMemoryBytes) };
+const defaultRequests = { cpu: '100m', memory: '200Mi' };
 
 const noTolerations: readonly Toleration[] = [];
 
