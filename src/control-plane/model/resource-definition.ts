@@ -137,6 +137,8 @@ export interface SubresourceView<T extends ApiObject> {
   /** The kind of the body, where it is not the object itself (autoscaling/v1 Scale). */
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
   readonly schema?: ObjectSchema;
+  /** Of its table, when it has a kind of its own. Absent: name and creation. */
+  readonly columns?: readonly TableColumn<ApiObject>[];
   readonly verbs: readonly ('get' | 'update' | 'patch')[];
   /** Absent: the object. */
   readonly read?: (object: T) => ApiObject;

@@ -5,13 +5,20 @@ import type { LabelSelector } from '../../api/core/meta.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
-import type { SubresourceView } from '../model/resource-definition.ts';
+import type { SubresourceView, TableColumn } from '../model/resource-definition.ts';
 import { selectorText } from './cells.ts';
 
 interface Scalable extends ApiObject {
   readonly spec: { readonly replicas?: number; readonly selector?: LabelSelector };
   readonly status?: { readonly replicas?: number };
 }
+
+/** As upstream shows a Scale. */
+const columns: readonly TableColumn<ApiObject>[] = [
+  { name: 'Name', type: 'string', description: 'The name of the object that is scaled.', cell: ({ metadata }) => metadata.name },
+  { name: 'Desired', type: 'integer', description: 'How many there shall be.', cell: (object) => (object as Scale).spec.replicas ?? 0 },
+  { name: 'Available', type: 'integer', description: 'How many there are.', cell: (object) => (object as Scale).status?.replicas ?? 0 },
+];
 
 const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
@@ -21,6 +28,7 @@ export function scaleView<T extends Scalable>(validate: (object: T, old: T) => r
     name: 'scale',
     kind,
     schema: ScaleSchema,
+    columns,
     verbs: ['get', 'patch', 'update'],
     read: scaleOf,
     write: (current, body) => {

@@ -4,20 +4,23 @@ import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { BodyReply } from '../http/reply.ts';
 import type { Output } from './negotiate.ts';
 import { columnDefinitionsJson, partialJson, rowJson } from './table.ts';
-import type { IncludeObject } from './table.ts';
+import type { Columned, IncludeObject } from './table.ts';
 import { writeYaml } from './write-yaml.ts';
 
 export interface Answer {
   readonly status: number;
   readonly output: Output;
   readonly definition: ResourceDefinition;
+  /** What the answer's table is of, when that is not the kind itself. */
+  readonly columned?: Columned;
   readonly include: IncludeObject;
   readonly nowMs: number;
 }
 
 /** An object's answer in the form that was asked for. Its JSON is used as it is wherever that will do. */
 export async function objectReply(answer: Answer, { object, json }: Served): Promise<BodyReply> {
-  const { output, definition, include, nowMs } = answer;
+  const { output, include, nowMs } = answer;
+  const definition = answer.columned ?? answer.definition;
   const { form } = output;
   // A Status is a Status in every form.
   if (form.as === 'object' || object.kind === 'Status') return textReply(answer, json);

@@ -5,8 +5,11 @@ import type { MetaVersion } from './negotiate.ts';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
+/** What may be shown as a table: a kind, or a subresource with a kind of its own. */
+export type Columned = Pick<ResourceDefinition, 'columns'>;
+
 export interface TableForm {
-  readonly definition: ResourceDefinition;
+  readonly definition: Columned;
   readonly version: MetaVersion;
   readonly include: IncludeObject;
 }
@@ -25,10 +28,10 @@ const ageText = 'When the server made the object.';
 const ageColumn: TableColumn<ApiObject> = { name: 'Age', type: 'string', description: ageText, cell: (object, nowMs) => formatAge(object.metadata.creationTimestamp, nowMs) };
 const createdColumn: TableColumn<ApiObject> = { name: 'Created At', type: 'date', description: ageText, cell: (object) => object.metadata.creationTimestamp ?? '' };
 
-const columnsOf = new WeakMap<ResourceDefinition, readonly TableColumn<ApiObject>[]>();
+const columnsOf = new WeakMap<Columned, readonly TableColumn<ApiObject>[]>();
 
 /** The kind's own columns between the name and the age, either of which it may bring itself. */
-export function tableColumns(definition: ResourceDefinition): readonly TableColumn<ApiObject>[] {
+export function tableColumns(definition: Columned): readonly TableColumn<ApiObject>[] {
   const known = columnsOf.get(definition);
   if (known !== undefined) return known;
   const own = definition.columns;
@@ -49,7 +52,7 @@ function completeColumns(own: readonly TableColumn<ApiObject>[]): readonly Table
 }
 
 /** JSON of `columnDefinitions`; a watch shows it once. */
-export function columnDefinitionsJson(definition: ResourceDefinition): string {
+export function columnDefinitionsJson(definition: Columned): string {
   const columns = tableColumns(definition).map(({ name, type, format, description, priority }) => ({ name, type, format: format ?? '', description, priority: priority ?? 0 }));
   return JSON.stringify(columns);
 }

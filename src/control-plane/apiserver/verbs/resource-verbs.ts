@@ -8,6 +8,7 @@ import { listReply, objectReply, valueReply } from '../output/encode.ts';
 import type { Answer } from '../output/encode.ts';
 import { isTrue, negotiate } from '../output/negotiate.ts';
 import { parseIncludeObject } from '../output/table.ts';
+import type { Columned } from '../output/table.ts';
 import { addWarning } from '../path/exchange.ts';
 import type { Exchange } from '../path/exchange.ts';
 import type { ServedResource } from '../path/served-resource.ts';
@@ -110,7 +111,8 @@ export class ResourceVerbs {
 
   #answer(exchange: Exchange, { definition }: Pick<ServedResource, 'definition'>, status: number): Answer {
     const output = outputOf(exchange);
-    return { status, output, definition, include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs() };
+    const columned = columnedOf(exchange, definition);
+    return { status, output, definition, ...(columned !== undefined && { columned }), include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs() };
   }
 
   #object(exchange: Exchange, answer: Answer, served: Served): Promise<Reply> {
@@ -124,6 +126,16 @@ export class ResourceVerbs {
 export function outputOf(exchange: Exchange): ReturnType<typeof negotiate> {
   const pretty = exchange.query.get('pretty');
   return negotiate(headerOf(exchange.http.headers, 'accept'), isTrue(pretty));
+}
+
+const nameless: Columned = {};
+
+/** What a subresource answers with may be another kind, which has none of the columns of what it is a part of. */
+function columnedOf({ info: { subresource } }: Exchange, { views, actions }: ServedResource['definition']): Columned | undefined {
+  if (subresource === '') return undefined;
+  const view = views?.find(({ name }) => name === subresource);
+  if (view?.kind !== undefined) return view;
+  return actions?.some(({ name }) => name === subresource) === true ? nameless : undefined;
 }
 
 function bodyKind(exchange: Exchange, definition: ServedResource['definition']): string {

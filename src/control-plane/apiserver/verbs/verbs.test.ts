@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { bodyJson, bodyText, fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import type { FakeRequestOptions } from '../testing/fake-request.ts';
-import { fixture } from '../testing/fixtures.ts';
+import { definition, fixture } from '../testing/fixtures.ts';
 import type { Fixture } from '../testing/fixtures.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -53,6 +54,16 @@ describe('verbs onto the registry', () => {
     const each = fixture();
     await send(each, 'GET', `${maps}?labelSelector=a%3Db&fieldSelector=metadata.name%3Dx&limit=5&resourceVersion=7&resourceVersionMatch=Exact`);
     assert.deepEqual(last(each).options, { labelSelector: 'a=b', fieldSelector: 'metadata.name=x', limit: 5, resourceVersion: '7', resourceVersionMatch: 'Exact' });
+  });
+
+  it('shows a subresource of another kind as a table of that kind', async () => {
+    const views = [{ name: 'scale', kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, columns: [{ name: 'Desired', type: 'integer', description: '', cell: () => 3 }], verbs: ['get'], write: (current: ApiObject) => current, validate: () => [] }] as const;
+    const broken = [{ name: 'Ready', type: 'string', description: '', cell: () => assert.fail('this is no column of a Scale') }] as const;
+    const sized = fixture({ definitions: [definition('Sized', 'sizeds', { views, columns: broken })] });
+    await send(sized, 'POST', '/api/v1/namespaces/default/sizeds', { headers: json, body: { metadata: { name: 'a' } } });
+    const table = await send(sized, 'GET', '/api/v1/namespaces/default/sizeds/a/scale', { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+    const [row] = (table.body as { rows: { cells: unknown[] }[] }).rows;
+    assert.deepEqual(row?.cells.slice(0, 2), ['a', 3]);
   });
 
   it('refuses wrong options in upstream’s words', async () => {
