@@ -3,9 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { ApiStatusError, expired } from '../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import type { Storage, StorageEvent, StorageWatch, StoredValue } from '../storage/storage.ts';
+import type { Storage, StorageEvent, StorageWatch, StorageWatchEnd, StoredValue } from '../storage/storage.ts';
 import { isStored, registryPrefix } from './definition-index.ts';
 import type { DefinitionIndex } from './definition-index.ts';
 import { EventWindow } from './event-window.ts';
@@ -28,6 +28,8 @@ export interface KindCache {
   /** The revision of the newest change of this kind. */
   lastChange: number;
   readonly listeners: Set<(event: CacheEvent) => void>;
+  /** Ends the watches of clients, which cannot go on when changes are not known one by one. */
+  readonly watches: Set<(error: Error) => void>;
 }
 
 /**
@@ -55,7 +57,7 @@ export class ObjectCache {
     this.#clock = options.clock;
     this.#log = options.log;
     for (const definition of options.definitions.all) {
-      if (isStored(definition)) this.#kinds.set(definition, { definition, objects: new ObjectList(), window: new EventWindow(windowLength, 0), lastChange: 0, listeners: new Set() });
+      if (isStored(definition)) this.#kinds.set(definition, { definition, objects: new ObjectList(), window: new EventWindow(windowLength, 0), lastChange: 0, listeners: new Set(), watches: new Set() });
     }
   }
 
@@ -129,8 +131,35 @@ export class ObjectCache {
     }
   }
 
+  /** The first time: nobody looks yet, so what comes is taken in page by page. */
   async #loadAll(): Promise<void> {
+    const revision = await this.#readAll((kind, objectKey, item) => this.#put(kind, objectKey, item));
+    this.#forgetPast(revision);
+    this.#advance(revision);
+  }
+
+  /**
+   * What changed while the store could not be followed, as what it came to: one by one it is not known. So watches end (their clients list again), and
+   * nobody goes on from a version in between. Listeners hear what differs, in order of revision. Nothing waits once the last page is there: all that is read
+   * here is of one version.
+   */
+  async #loadAgain(): Promise<void> {
     const seen = new Map<KindCache, Set<string>>([...this.#kinds.values()].map((kind) => [kind, new Set()]));
+    const changed: { readonly kind: KindCache; readonly objectKey: string; readonly item: StoredValue }[] = [];
+    const revision = await this.#readAll((kind, objectKey, item) => {
+      seen.get(kind)?.add(objectKey);
+      if (kind.objects.get(objectKey)?.revision !== item.revision) changed.push({ kind, objectKey, item });
+    });
+    for (const kind of this.#kinds.values()) for (const end of [...kind.watches]) end(expired(`too old resource version: what happened before ${revision} is not known`));
+    changed.sort((one, other) => one.item.revision - other.item.revision);
+    for (const { kind, objectKey, item } of changed) this.#put(kind, objectKey, item);
+    for (const [kind, keys] of seen) for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
+    this.#forgetPast(revision);
+    this.#advance(revision);
+  }
+
+  /** Every object of one revision of the store, which is the answer. */
+  async #readAll(take: (kind: KindCache, objectKey: string, item: StoredValue) => void): Promise<number> {
     let revision: number | undefined;
     let afterKey: string | undefined;
     for (;;) {
@@ -139,19 +168,19 @@ export class ObjectCache {
       for (const item of page.items) {
         const place = this.#definitions.locate(item.key);
         const kind = place && this.#kinds.get(place.definition);
-        if (place === undefined || kind === undefined) continue;
-        seen.get(kind)?.add(place.objectKey);
-        if (kind.objects.get(place.objectKey)?.revision !== item.revision) this.#put(kind, place.objectKey, item);
+        if (place !== undefined && kind !== undefined) take(kind, place.objectKey, item);
       }
       afterKey = page.items.at(-1)?.key;
-      if (page.remaining === 0 || afterKey === undefined) break;
+      if (page.remaining === 0 || afterKey === undefined) return revision;
     }
-    for (const [kind, keys] of seen) {
-      for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
-      // What happened between is not known one by one.
-      if (kind.window.oldest < revision && this.#revision === 0) kind.window.restart(revision);
+  }
+
+  /** What was deleted before is not known here, so any kind may have changed at any time until then. */
+  #forgetPast(revision: number): void {
+    for (const kind of this.#kinds.values()) {
+      kind.window.restart(revision);
+      kind.lastChange = revision;
     }
-    this.#advance(revision);
   }
 
   #follow(): void {
@@ -164,20 +193,24 @@ export class ObjectCache {
       },
       (end) => {
         this.#log.warn('the watch of the store ended', { why: end.kind });
-        void this.#restart(end.kind === 'Compacted');
+        this.#watch = undefined;
+        void this.#restart(end.kind);
       },
     );
   }
 
-  async #restart(relist: boolean): Promise<void> {
+  async #restart(why: StorageWatchEnd['kind']): Promise<void> {
+    let pauses = why === 'Unavailable';
     while (!this.#stop.signal.aborted) {
+      if (pauses) await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => undefined);
+      if (this.#stop.signal.aborted) return;
       try {
-        if (relist) await this.#loadAll();
-        this.#follow();
+        if (why === 'Compacted') await this.#loadAgain();
+        if (!this.#stop.signal.aborted) this.#follow();
         return;
       } catch (error) {
         this.#log.error('the store cannot be read', { error: errorMessage(error) });
-        await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => undefined);
+        pauses = true;
       }
     }
   }
@@ -211,7 +244,14 @@ export class ObjectCache {
   #tell(kind: KindCache, event: CacheEvent): void {
     kind.lastChange = Math.max(kind.lastChange, event.revision);
     if (this.#revision > 0) kind.window.push(event);
-    for (const listener of kind.listeners) listener(event);
+    for (const listener of kind.listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        // Its own loss: the others hear of the change, and the cache goes on.
+        this.#log.error('a listener of the cache failed', { kind: kind.definition.type.kind, key: event.key, error: errorMessage(error) });
+      }
+    }
   }
 
   #advance(revision: number): void {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { WatchOptions } from '../../api/client/api-client.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { ApiStatusError, internalError } from '../../api/status/api-status-error.ts';
 import type { CacheEvent } from './event-window.ts';
 import type { KindCache, ObjectCache } from './object-cache.ts';
 import { notOlderThan } from './read-list.ts';
@@ -52,7 +52,19 @@ class Watch {
   readonly #kind: KindCache;
   readonly #scope: WatchScope;
   #timer: Timer | undefined;
-  readonly #listener = (event: CacheEvent): void => this.#deliver(event);
+  readonly #listener = (event: CacheEvent): void => {
+    try {
+      this.#deliver(event);
+    } catch (error) {
+      // It must not go on with a change left out.
+      this.#end(internalError(error));
+      throw error;
+    }
+  };
+  readonly #end = (error: Error): void => {
+    this.close();
+    this.#scope.sink.end(error);
+  };
 
   constructor(source: WatchSource, kind: KindCache, scope: WatchScope) {
     this.#source = source;
@@ -74,11 +86,13 @@ class Watch {
 
   begin(bookmarks: boolean): void {
     this.#kind.listeners.add(this.#listener);
+    this.#kind.watches.add(this.#end);
     if (bookmarks) this.#arm();
   }
 
   close(): void {
     this.#kind.listeners.delete(this.#listener);
+    this.#kind.watches.delete(this.#end);
     this.#timer?.cancel();
   }
 

@@ -85,13 +85,20 @@ export interface RegistryGround {
   stop(): Promise<void>;
 }
 
-export async function startRegistry(admission: readonly AdmissionPlugin[] = []): Promise<RegistryGround> {
+export interface GroundOptions {
+  /** What the registry has for a store. */
+  readonly wrap?: (storage: Storage, clock: FakeClock) => Storage;
+}
+
+export async function startRegistry(admission: readonly AdmissionPlugin[] = [], { wrap = (storage) => storage }: GroundOptions = {}): Promise<RegistryGround> {
   const folder = mkdtempSync(path.join(tmpdir(), 'registry-'));
   const clock = new FakeClock();
   const storage = new SqliteStorage({ file: path.join(folder, 'state.db'), clock, log: recordingLog() });
-  const ground = await onStorage(storage, clock, admission);
+  const ground = await onStorage(wrap(storage, clock), clock, admission);
   return {
     ...ground,
+    // With a way of its own to the store.
+    second: () => onStorage(storage, clock, admission),
     stop: async () => {
       ground.cache.stop();
       await storage.close();
@@ -100,7 +107,8 @@ export async function startRegistry(admission: readonly AdmissionPlugin[] = []):
   };
 }
 
-async function onStorage(storage: Storage, clock: FakeClock, admission: readonly AdmissionPlugin[]): Promise<RegistryGround> {
+/** A server on a store. */
+export async function onStorage(storage: Storage, clock: FakeClock, admission: readonly AdmissionPlugin[]): Promise<RegistryGround> {
   // The machinery hands a definition's functions only objects of its own schema.
   const definitions = new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]);
   const cache = new ObjectCache({ storage, definitions, clock, log: recordingLog() });
