@@ -145,7 +145,8 @@ async function store(tools: WriteTools, request: ResourceRequest, { object, old,
   if (isReleased(definition, object)) {
     if (context.dryRun) return { ...servedOnce(definition, object), created: false };
     const removed = await removeObject(tools, definition, current);
-    return removed ? { ...shown(request, current), created: false } : 'stale';
+    // What is answered with is what was written, not what stood there: clients look at it for the finalizers that are left.
+    return removed ? { ...servedOnce(definition, object), created: false } : 'stale';
   }
   const allocated = request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
   const whole = allocated?.object ?? object;

@@ -78,8 +78,10 @@ class Connector {
     const nodeName = pod.spec.nodeName ?? '';
     if (nodeName === '') return { ...textReply(204, ''), headers: {} };
     const target = await this.#kubelet(exchange, nodeName, booleanOf(query, 'insecureSkipTLSVerifyBackend') === true);
+    const path = pathOf(request);
     return forward({
-      dialer: this.#options.kubelets.dialer, target, method: 'GET', path: pathOf(request), headers: { 'accept-encoding': 'identity' }, http: { ...bodiless(http) },
+      dialer: this.#options.kubelets.dialer, target, method: 'GET', path, headers: { 'accept-encoding': 'identity' }, http: { ...bodiless(http) },
+      unreachable: (why) => new ApiStatusError('Unknown', `Get "https://${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}${path}": ${why}`),
       onAnswer: async (answer) => {
         if (answer.status >= 300) throw await logError(answer, info.name);
         return { 'content-type': answer.headers['content-type'] ?? 'text/plain' };

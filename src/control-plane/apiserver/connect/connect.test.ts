@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { FakeKubelet } from '../testing/fake-kubelet.ts';
 import { bodyJson, fakeRequest } from '../testing/fake-request.ts';
@@ -114,6 +115,28 @@ describe('requests that end elsewhere', () => {
   it('pass on no path that would end the request line', async () => {
     const each = await cluster();
     assert.deepEqual([(await ask(each, `${api}/pods/one/proxy/a b HTTP/1.1\r\nx: y`)).status, kubelet.dialed], [400, []]);
+  });
+
+  it('say where they were going when nobody is there', async () => {
+    const dialer = { dial: () => Promise.reject(new Error('dial tcp 10.1.0.1:10250: connect: connection refused')) };
+    const each = fixture({ kubelets: { dialer, preferredAddressTypes: ['InternalIP'] } });
+    await each.server.handle(fakeRequest('POST', '/api/v1/nodes', { body: { metadata: { name: 'n' }, status: { addresses: [{ type: 'InternalIP', address: '10.1.0.1' }] } } }));
+    await each.server.handle(fakeRequest('POST', `${api}/pods`, { body: { metadata: { name: 'one' }, spec: { nodeName: 'n', containers: [{ name: 'a' }] } } }));
+    const said = async (target: string, upgrade?: string): Promise<unknown> => {
+      const request = fakeRequest('GET', target, { headers: { upgrade } });
+      const reply = await each.server.handle(upgrade === undefined ? request : { ...request, upgrade: { socket: new PassThrough(), head: Buffer.alloc(0), native: undefined } });
+      assert.ok(reply.kind === 'body');
+      const { message, reason, code } = bodyJson(reply) as { message?: string; reason?: string; code?: number };
+      return [code, reason, message];
+    };
+    assert.deepEqual(
+      [await said(`${api}/pods/one/log?follow=true`), await said(`${api}/pods/one/exec?command=ls`, 'SPDY/3.1'), await said('/api/v1/nodes/n/proxy/healthz')],
+      [
+        [500, undefined, 'Get "https://10.1.0.1:10250/containerLogs/default/one/a?follow=true": dial tcp 10.1.0.1:10250: connect: connection refused'],
+        [500, undefined, 'error dialing backend: dial tcp 10.1.0.1:10250: connect: connection refused'],
+        [503, 'ServiceUnavailable', 'error trying to reach service: dial tcp 10.1.0.1:10250: connect: connection refused'],
+      ],
+    );
   });
 
   it('lead redirects of the backend through the proxy', async () => {

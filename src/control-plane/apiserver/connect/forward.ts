@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { HeaderMap, HttpRequest } from '../http/http-request.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { Reply, ReplyHeaders, ReplyStream } from '../http/reply.ts';
@@ -20,6 +21,8 @@ export interface Forwarding {
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
   /** An answer that is no switch of protocols is a refusal. */
   readonly mustUpgrade?: boolean;
+  /** What is said when the backend cannot be reached; by default as upstream's proxies do. */
+  readonly unreachable?: (why: string) => ApiStatusError;
 }
 
 export interface BackendAnswer {
@@ -44,13 +47,21 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   if (forwarding.mustUpgrade === true && upgrade === undefined) throw badRequest('Upgrade request required');
   // HTTP/2 lets through what would end the request line of HTTP/1.1.
   if (/[^\u0021-\u007e]/.test(forwarding.path)) throw badRequest('the path has characters that must be escaped');
-  const backend = await dialer.dial(target, dialTimeoutMs);
+  const { unreachable = upgrade === undefined ? unreachableService : unreachableBackend } = forwarding;
+  const backend = await dialer.dial(target, dialTimeoutMs).catch((error: unknown) => {
+    throw unreachable(errorMessage(error));
+  });
   http.onFinished(() => backend.destroy());
   const request = open(forwarding, backend, upgrade);
   const answer = await answerOf(request, http, upgrade !== undefined);
   if (answer.kind === 'switched') return takeOver(answer, asked ?? '');
   return passOn(answer.message, forwarding);
 }
+
+const unreachableService = (why: string): ApiStatusError => new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${why}`);
+
+/** An upgrade is dialed by another part of upstream, whose error has no reason. */
+const unreachableBackend = (why: string): ApiStatusError => new ApiStatusError('Unknown', `error dialing backend: ${why}`);
 
 type Answer = { readonly kind: 'answer'; readonly message: IncomingMessage } | { readonly kind: 'switched'; readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 
@@ -74,7 +85,7 @@ const withoutToken = (value: string): string => value.split(',').map((each) => e
 function answerOf(request: ClientRequest, http: HttpRequest, isUpgrade: boolean): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request.setTimeout(answerTimeoutMs, () => request.destroy(new Error('the backend did not answer in time')));
-    request.on('error', (error) => reject(new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`)));
+    request.on('error', (error) => reject(unreachableService(error.message)));
     request.on('response', (message) => {
       request.setTimeout(0);
       resolve({ kind: 'answer', message });

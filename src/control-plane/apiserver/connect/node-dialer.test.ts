@@ -54,20 +54,21 @@ describe('dialing', () => {
 
   it('checks kubelets when it is told whose certificates they have', async () => {
     const dialer = nodeDialer({ clock: systemClock, ...pair, certificateAuthority: certificates.clientCa });
-    await assert.rejects(dialer.dial({ host, port: tlsPort, security: 'kubelet' }, 5000), { reason: 'ServiceUnavailable' });
+    await assert.rejects(dialer.dial({ host, port: tlsPort, security: 'kubelet' }, 5000), /^Error: dial tcp 127\.0\.0\.1:\d+: /);
     (await dialer.dial({ host, port: tlsPort, security: 'kubelet-unchecked' }, 5000)).destroy();
   });
 
   it('gives up on who does not answer, and says where it was', async () => {
     const clock = new FakeClock();
     const dialing = nodeDialer({ clock }).dial({ host, port: silentPort, security: 'tls-insecure' }, 1000);
-    const refused = assert.rejects(dialing, { message: `error dialing backend: dial tcp ${host}:${silentPort}: i/o timeout` });
+    const refused = assert.rejects(dialing, { message: `dial tcp ${host}:${silentPort}: i/o timeout` });
     await clock.advance(1000);
     await refused;
     assert.equal(clock.armedTimers, 0);
     const closed = createTcpServer();
     const port = await listen(closed);
     closed.close();
-    await assert.rejects(nodeDialer({ clock: systemClock }).dial({ host, port, security: 'none' }, 1000), /ECONNREFUSED/);
+    await assert.rejects(nodeDialer({ clock: systemClock }).dial({ host, port, security: 'none' }, 1000), { message: `dial tcp ${host}:${port}: connect: connection refused` });
+    await assert.rejects(nodeDialer({ clock: systemClock }).dial({ host: 'nobody.invalid', port, security: 'none' }, 5000), /^Error: dial tcp: lookup nobody\.invalid: (no such host|server misbehaving)$/);
   });
 });

@@ -1,7 +1,6 @@
 import { connect as connectTcp, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { DialTarget, Dialer } from '../options.ts';
 
@@ -13,7 +12,7 @@ export interface NodeDialerOptions {
   readonly certificateAuthority?: string;
 }
 
-/** Connections over the network. The client certificate goes to kubelets only. */
+/** Connections over the network. The client certificate goes to kubelets only. Rejects with where it was and why, in the words of Go's `net`. */
 export function nodeDialer(options: NodeDialerOptions): Dialer {
   return {
     dial: ({ host, port, security }, timeoutMs) =>
@@ -22,10 +21,11 @@ export function nodeDialer(options: NodeDialerOptions): Dialer {
         const fail = (why: string): void => {
           timer.cancel();
           socket.destroy();
-          reject(new ApiStatusError('ServiceUnavailable', `error dialing backend: dial tcp ${isIP(host) === 6 ? `[${host}]` : host}:${port}: ${why}`));
+          reject(new Error(`dial tcp${why}`));
         };
-        const timer = options.clock.setTimer(timeoutMs, () => fail('i/o timeout'));
-        const onError = (error: Error): void => fail(error.message);
+        const place = ` ${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+        const timer = options.clock.setTimer(timeoutMs, () => fail(`${place}: i/o timeout`));
+        const onError = (error: NodeJS.ErrnoException): void => fail(isUnknownName(error) ? `: lookup ${host}: ${inWords(error)}` : `${place}: ${inWords(error)}`);
         socket.once('error', onError);
         socket.once(security === 'none' ? 'connect' : 'secureConnect', () => {
           timer.cancel();
@@ -37,6 +37,20 @@ export function nodeDialer(options: NodeDialerOptions): Dialer {
       }),
   };
 }
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connect: connection refused',
+  ECONNRESET: 'connect: connection reset by peer',
+  EHOSTUNREACH: 'connect: no route to host',
+  ENETUNREACH: 'connect: network is unreachable',
+  ETIMEDOUT: 'connect: connection timed out',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'server misbehaving',
+};
+
+const inWords = ({ code = '', message }: NodeJS.ErrnoException): string => words[code] ?? message;
+
+const isUnknownName = ({ code }: NodeJS.ErrnoException): boolean => code === 'ENOTFOUND' || code === 'EAI_AGAIN';
 
 function open({ host, port, security }: DialTarget, { clientPair, certificateAuthority }: NodeDialerOptions): Socket {
   if (security === 'none') return connectTcp({ host, port });
