@@ -1,6 +1,6 @@
 /** The agent under measurement: the bundle, run as `bin/kubelet` runs it, on the bench's own containerd and folders. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, openSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { writeAgentConfig } from '../../src/up/agent.ts';
@@ -12,11 +12,11 @@ import { describeProcess, isAlive, pause, type ProcessRecord, stopProcess, waitU
 import { kubeletPidFile } from '../../src/up/teardown.ts';
 import type { TestContainerd } from '../integration/support/containerd.ts';
 import { type PodStatusView, PodWatch } from './pod-watch.ts';
+import { processCpuMs, residentMib } from './process-figures.ts';
 import { COMMAND } from './raw-pod.ts';
 
 const repository = join(import.meta.dirname, '..', '..');
 const NODE_NAME = 'bench';
-const TICKS_PER_SECOND = 100;
 const START_TIMEOUT_MS = 30_000;
 
 export class BenchAgent {
@@ -128,8 +128,7 @@ export class BenchAgent {
   }
 
   residentMib(): number {
-    const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1];
-    return Number(kib) / 1024;
+    return residentMib(this.pid);
   }
 
   /** Writes manifests beside the folder; the returned function moves them in, each by one atomic rename, and says when the first one was moved. */
@@ -156,12 +155,6 @@ export class BenchAgent {
 
 /** Static pods carry the node's name behind their own. */
 export const podName = (manifestName: string): string => `${manifestName}-${NODE_NAME}`;
-
-export function processCpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
-}
 
 function manifest(name: string, restartPolicy: string): string {
   return stringify({

@@ -41,6 +41,9 @@ export async function describeMachine(): Promise<Machine> {
 
 const BUSY_WINDOW_MS = 2000;
 
+/** Above it, numbers of other work on the machine are in ours. */
+export const QUIET_SHARE = 0.1;
+
 /** Share of the processors' time, 0 to 1, that others take just now. */
 export async function measureBusyShare(): Promise<number> {
   const begin = processorTicks();

@@ -5,7 +5,7 @@ import { errorMessage } from '../../src/base/errors.ts';
 import { startContainerd, type TestContainerd } from '../integration/support/containerd.ts';
 import { BenchAgent } from './bench-agent.ts';
 import type { BenchContext } from './bench-context.ts';
-import { describeMachine, measureBusyShare, renderMachine } from './machine.ts';
+import { describeMachine, measureBusyShare, QUIET_SHARE, renderMachine } from './machine.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureMany } from './measure-many.ts';
 import { measureProbes } from './measure-probes.ts';
@@ -15,9 +15,6 @@ import { judge, renderMarkdown, renderTable, type Row } from './report.ts';
 
 /** A run that takes longer hangs somewhere: it is ended, cleaned up and reported as a malfunction. */
 const LIMIT_MS = 12 * 60_000;
-
-/** Above it, numbers of other work on the machine are in ours. */
-const QUIET_SHARE = 0.1;
 
 interface Stage {
   rows: readonly RowName[];

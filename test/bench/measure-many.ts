@@ -1,9 +1,10 @@
 /** Fifty pods that do nothing: what the agent costs beside them, and how it comes back after a kill. */
 import { readFileSync } from 'node:fs';
 import { pause, waitUntil } from '../../src/up/processes.ts';
-import { podName, processCpuMs } from './bench-agent.ts';
+import { podName } from './bench-agent.ts';
 import type { BenchContext } from './bench-context.ts';
 import { isReady } from './pod-watch.ts';
+import { processCpuMs } from './process-figures.ts';
 import { summarize } from './report.ts';
 
 const PODS = 50;

@@ -18,6 +18,14 @@ test('a target is judged by medians, against the floor of the same run where it 
   assert.equal(judge(row({})).over, undefined);
 });
 
+test('what must be at least so much is missed from below', () => {
+  const rate = row({ unit: '/s', agent: [900], target: { kind: 'atLeast', value: 1000 } });
+  assert.equal(judge(rate).over, 100);
+  assert.match(renderTable([rate], 'control plane')[1] ?? '', />= 1000 \/s +under by 100 \/s$/);
+  assert.match(renderTable([rate], 'control plane')[0] ?? '', /control plane to floor/);
+  assert.equal(judge(row({ unit: '/s', agent: [1000], target: { kind: 'atLeast', value: 1000 } })).over, 0);
+});
+
 test('a relative target without a floor is a malfunction, not a pass', () => {
   assert.throws(() => judge(row({ floor: [], target: { kind: 'floorPlus', value: 60 } })));
 });

@@ -7,28 +7,28 @@ export interface Summary {
   max: number;
 }
 
-/** Where the goal for a row lies. `atMost` is absolute, the others are relative to the floor of the same run. */
-export type Target = { kind: 'atMost'; value: number } | { kind: 'floorPlus'; value: number } | { kind: 'floorTimes'; value: number };
+/** Where the goal for a row lies. `atMost` and `atLeast` are absolute, the others are relative to the floor of the same run. */
+export type Target = { kind: 'atMost'; value: number } | { kind: 'atLeast'; value: number } | { kind: 'floorPlus'; value: number } | { kind: 'floorTimes'; value: number };
 
 export interface Row {
   name: string;
   title: string;
-  unit: 'ms' | 'mcpu' | 'MiB';
+  unit: 'ms' | 's' | 'mcpu' | 'MiB' | '/s' | 'events';
   agent: readonly number[];
-  /** The same work by raw CRI calls; empty where there is none. */
+  /** The same work by raw calls (of CRI, SQLite, etcd); empty where there is none. */
   floor: readonly number[];
   /** Absent for rows that only inform. */
   target?: Target;
-  /** What upstream's kubelet needed, where that is known: for comparison only. */
+  /** What upstream's program needed, where that is known: for comparison only. */
   upstream?: string;
 }
 
 export interface Judgement {
   agent: Summary;
   floor: Summary | undefined;
-  /** The largest median that still passes. */
+  /** The largest median that still passes; for `atLeast` the smallest. */
   limit: number | undefined;
-  /** By how much the median is over the limit, in the row's unit; 0 or less passes. */
+  /** By how much the median misses the limit, in the row's unit; 0 or less passes. */
   over: number | undefined;
 }
 
@@ -47,28 +47,30 @@ export function judge(row: Row): Judgement {
   const agent = summarize(row.agent);
   const floor = row.floor.length === 0 ? undefined : summarize(row.floor);
   const limit = row.target === undefined ? undefined : computeLimit(row.target, floor);
-  return { agent, floor, limit, over: limit === undefined ? undefined : agent.median - limit };
+  return { agent, floor, limit, over: limit === undefined ? undefined : row.target?.kind === 'atLeast' ? limit - agent.median : agent.median - limit };
 }
 
 function computeLimit(target: Target, floor: Summary | undefined): number {
-  if (target.kind === 'atMost') return target.value;
+  if (target.kind === 'atMost' || target.kind === 'atLeast') return target.value;
   if (floor === undefined) throw new Error('a target relative to the floor needs a floor');
   return target.kind === 'floorPlus' ? floor.median + target.value : floor.median * target.value;
 }
 
-const HEADINGS = ['', 'agent: median (min..max)', 'floor: median (min..max)', 'n', 'agent to floor', 'target', 'verdict', 'upstream'];
+const headings = (subject: string): string[] => ['', `${subject}: median (min..max)`, 'floor: median (min..max)', 'n', `${subject} to floor`, 'goal', 'verdict', 'upstream'];
 
-/** One line per row, columns aligned. */
-export function renderTable(rows: readonly Row[]): string[] {
-  const cells = [HEADINGS, ...rows.map(renderRow)];
-  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+/** One line per row, columns aligned. `subject` is what is measured. */
+export function renderTable(rows: readonly Row[], subject = 'agent'): string[] {
+  const first = headings(subject);
+  const cells = [first, ...rows.map(renderRow)];
+  const widths = first.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
 }
 
 /** The same as Markdown, for docs/benchmarks.md. */
-export function renderMarkdown(rows: readonly Row[]): string[] {
+export function renderMarkdown(rows: readonly Row[], subject = 'agent'): string[] {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...rows.map((row) => line(renderRow(row)))];
+  const first = headings(subject);
+  return [line(first), line(first.map(() => '---')), ...rows.map((row) => line(renderRow(row)))];
 }
 
 function renderRow(row: Row): string[] {
@@ -92,6 +94,8 @@ function targetText({ target, unit }: Row): string {
       return '';
     case 'atMost':
       return `<= ${number(target.value)} ${unit}`;
+    case 'atLeast':
+      return `>= ${number(target.value)} ${unit}`;
     case 'floorPlus':
       return `<= floor + ${number(target.value)} ${unit}`;
     case 'floorTimes':
@@ -101,7 +105,7 @@ function targetText({ target, unit }: Row): string {
 
 function verdict(row: Row, over: number | undefined): string {
   if (over === undefined) return '';
-  return over <= 0 ? 'PASS' : `over by ${number(over)} ${row.unit}`;
+  return over <= 0 ? 'PASS' : `${row.target?.kind === 'atLeast' ? 'under' : 'over'} by ${number(over)} ${row.unit}`;
 }
 
 function number(value: number): string {

@@ -69,7 +69,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     const child = spawn(program, flags, { stdio: ['ignore', out, out], env: machineEnvironment() });
     closeSync(out);
     record = describeProcess(child.pid ?? 0);
-    const ready = await waitUntil(() => child.exitCode !== null || log().slice(before).includes('"serving"'), startLimitMs, 50);
+    const ready = await waitUntil(() => child.exitCode !== null || log().slice(before).includes('"serving"'), startLimitMs, 10);
     if (!ready || child.exitCode !== null) throw new Error(`the control plane did not start:\n${log().slice(before)}`);
   };
   const run = (args: readonly string[], input?: string): Promise<KubectlResult> => runKubectl([`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args], input);

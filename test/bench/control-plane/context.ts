@@ -1,0 +1,12 @@
+/** What every stage gets. */
+import type { Row } from '../report.ts';
+import type { ControlPlaneBenchOptions } from './options.ts';
+
+export interface StageContext {
+  readonly options: ControlPlaneBenchOptions;
+  add(row: Row): void;
+  /** A finding that is not a number: shown below the table. */
+  note(text: string): void;
+  /** Progress, on standard error. */
+  say(text: string): void;
+}

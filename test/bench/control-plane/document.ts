@@ -1,0 +1,7 @@
+/** The text between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. Pure; throws when the marks are not there. */
+export function replaceSection(document: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name}:begin -->\n`, `<!-- ${name}:end -->`];
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the document has no section ${name}`);
+  return `${document.slice(0, from + begin.length)}${text}\n${document.slice(to)}`;
+}

@@ -1,0 +1,165 @@
+/** What the process of the clients can be asked to do. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../../src/base/clock.ts';
+import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
+import { EtcdClient } from '../../../src/control-plane/storage/etcd/etcd-client.ts';
+import { Compare_CompareResult, Compare_CompareTarget } from '../../../src/control-plane/storage/etcd/generated/etcd-v3.ts';
+import { pause } from '../../../src/up/processes.ts';
+import { spreadOf } from './delays.ts';
+import type { Spread, WatchDelays } from './delays.ts';
+import { LoadClient } from './load-client.ts';
+import { numberedConfigMap, numberedPod } from './objects.ts';
+import { WatcherCrowd } from './watcher-crowd.ts';
+
+export interface Rates extends Spread {
+  readonly perSecond: number;
+  readonly done: number;
+}
+
+interface Access {
+  readonly kubeconfig: string;
+}
+
+/** Either `seconds` or `count` ends it. */
+interface Effort {
+  readonly clients: number;
+  readonly seconds?: number;
+  readonly count?: number;
+  /** From one request of a client to its next; absent: at once. */
+  readonly everyMs?: number;
+}
+
+interface Creates extends Access, Effort {
+  readonly kind: 'configmaps' | 'pods';
+  /** Names begin with it. */
+  readonly prefix: string;
+  /** Of the pods; absent: nobody's. */
+  readonly schedulerName?: string;
+}
+
+interface PacedWrites extends Access {
+  readonly namespace: string;
+  readonly perSecond: number;
+  readonly count: number;
+}
+
+/** The same clock in all processes: CLOCK_MONOTONIC. */
+const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/** Watches that stay open until this process ends. */
+let crowd: WatcherCrowd | undefined;
+
+export const jobs = {
+  creates: ({ kubeconfig, kind, prefix, schedulerName = 'nobody', ...effort }: Creates): Promise<Rates> =>
+    withClients(kubeconfig, effort, (client, number) => {
+      const name = `${prefix}-${number}`;
+      return client.send({ method: 'POST', path: `/api/v1/namespaces/default/${kind}`, body: kind === 'pods' ? numberedPod(name, { schedulerName, number }) : numberedConfigMap(name) });
+    }),
+  gets: ({ kubeconfig, path, ...effort }: Access & Effort & { readonly path: string }): Promise<Rates> => withClients(kubeconfig, effort, (client) => client.send({ method: 'GET', path })),
+  /** Times of reads one after the other over a connection that is there, and what one of them brought. */
+  lists: async ({ kubeconfig, path, accept, count }: Access & { readonly path: string; readonly accept: string; readonly count: number }): Promise<{ readonly ms: number[]; readonly bytes: number }> => {
+    const client = new LoadClient(readKubeconfig(kubeconfig));
+    await client.send({ method: 'GET', path: '/version' });
+    const ms: number[] = [];
+    let bytes = 0;
+    for (let i = 0; i < count; i++) {
+      const startMs = nowMs();
+      bytes = await client.send({ method: 'GET', path, accept });
+      ms.push(nowMs() - startMs);
+    }
+    client.close();
+    return { ms, bytes };
+  },
+  /** Writes at a steady rate, whether the ones before were answered or not; when each was answered. */
+  pacedWrites: async ({ kubeconfig, namespace, perSecond, count }: PacedWrites): Promise<number[]> => {
+    const access = readKubeconfig(kubeconfig);
+    const clients = Array.from({ length: 4 }, () => new LoadClient(access));
+    const answeredAtMs: number[] = [];
+    const running: Promise<void>[] = [];
+    const startMs = nowMs();
+    for (let i = 0; i < count; i++) {
+      const waitMs = startMs + (i * 1000) / perSecond - nowMs();
+      if (waitMs > 0) await pause(waitMs);
+      const write = clients[i % clients.length]?.send({ method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body: numberedConfigMap(`w-${i}`, namespace) });
+      running.push(Promise.resolve(write).then(() => void (answeredAtMs[i] = nowMs())));
+    }
+    await Promise.all(running);
+    for (const client of clients) client.close();
+    return answeredAtMs;
+  },
+  openWatches: async ({ kubeconfig, path, count }: Access & { readonly path: string; readonly count: number }): Promise<void> => {
+    crowd = await WatcherCrowd.open(readKubeconfig(kubeconfig), path, count, nowMs);
+  },
+  judgeWatches: async ({ answeredAtMs, limitMs }: { readonly answeredAtMs: readonly number[]; readonly limitMs: number }): Promise<WatchDelays & { readonly ended: number }> => {
+    if (crowd === undefined) throw new Error('no watch is open');
+    await crowd.until(answeredAtMs.length, limitMs);
+    return crowd.delays(answeredAtMs);
+  },
+  /** The same puts with no API server before them: transactions that demand that the key is new. */
+  etcdPuts: async ({ endpoint, value, ...effort }: Effort & { readonly endpoint: string; readonly value: string }): Promise<Rates> => {
+    const startedMs = nowMs();
+    const members = Array.from({ length: effort.clients }, () => new EtcdClient({ endpoints: [endpoint], clock: systemClock }));
+    const rates = await repeat(members, effort, (member, number) => {
+      const key = `/floor/${startedMs}-${number}`;
+      return member.kv.txn({ compare: [{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision: 0 }], success: [{ requestPut: { key, value } }], failure: [] });
+    });
+    for (const member of members) member.close();
+    return rates;
+  },
+  /** The same puts into a bare table: as many in a transaction as there are clients, each transaction durable before the next (synchronous=FULL). */
+  sqlitePuts: async ({ folder, value, clients, seconds }: { readonly folder: string; readonly value: string; readonly clients: number; readonly seconds: number }): Promise<Rates> => {
+    const database = new DatabaseSync(join(folder, 'floor.db'));
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS floor (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
+    const insert = database.prepare('INSERT INTO floor VALUES (?, ?)');
+    const times: number[] = [];
+    const startMs = nowMs();
+    let done = 0;
+    while (nowMs() < startMs + seconds * 1000) {
+      const beginMs = nowMs();
+      database.exec('BEGIN');
+      for (let i = 0; i < clients; i++) insert.run(`/floor/${startMs}-${done++}`, value);
+      database.exec('COMMIT');
+      times.push(nowMs() - beginMs);
+    }
+    database.close();
+    return { perSecond: (done * 1000) / (nowMs() - startMs), done, ...spreadOf(times) };
+  },
+};
+
+export type JobName = keyof typeof jobs;
+export type JobArguments<Name extends JobName> = Parameters<(typeof jobs)[Name]>[0];
+export type JobResult<Name extends JobName> = Awaited<ReturnType<(typeof jobs)[Name]>>;
+
+async function withClients(kubeconfig: string, effort: Effort, request: (client: LoadClient, number: number) => Promise<unknown>): Promise<Rates> {
+  const access = readKubeconfig(kubeconfig);
+  const clients = Array.from({ length: effort.clients }, () => new LoadClient(access));
+  // Connections are made before the time begins.
+  await Promise.all(clients.map((client) => client.send({ method: 'GET', path: '/version' })));
+  try {
+    return await repeat(clients, effort, request);
+  } finally {
+    for (const client of clients) client.close();
+  }
+}
+
+/** Each client makes one request after the other. */
+async function repeat<Client>(clients: readonly Client[], { seconds = Infinity, count = Infinity, everyMs = 0 }: Effort, request: (client: Client, number: number) => Promise<unknown>): Promise<Rates> {
+  const times: number[] = [];
+  const startMs = nowMs();
+  const endMs = startMs + seconds * 1000;
+  let next = 0;
+  await Promise.all(
+    clients.map(async (client) => {
+      while (nowMs() < endMs && next < count) {
+        const beginMs = nowMs();
+        await request(client, next++);
+        const tookMs = nowMs() - beginMs;
+        times.push(tookMs);
+        if (everyMs > tookMs) await pause(everyMs - tookMs);
+      }
+    }),
+  );
+  const tookSeconds = (nowMs() - startMs) / 1000;
+  return { perSecond: times.length / tookSeconds, done: times.length, ...spreadOf(times) };
+}

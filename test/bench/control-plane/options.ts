@@ -1,0 +1,65 @@
+/** What `npm run bench -- control-plane` can be asked for. Pure. */
+import { parseArgs } from 'node:util';
+import { KubeletError } from '../../../src/base/errors.ts';
+
+const STAGE_NAMES = ['sqlite', 'etcd', 'watchers', 'pods', 'disk'] as const;
+export type StageName = (typeof STAGE_NAMES)[number];
+
+export interface ControlPlaneBenchOptions {
+  readonly only: readonly StageName[];
+  readonly quick: boolean;
+  /** Of each rate; control plane and floor by turns. */
+  readonly rounds: number;
+  readonly roundSeconds: number;
+  readonly startups: number;
+  readonly watchSeconds: number;
+  readonly idleSeconds: number;
+  readonly pods: number;
+  /** Puts the results into docs/benchmarks.md. */
+  readonly write: boolean;
+  readonly jsonFile: string | undefined;
+}
+
+export const USAGE = `usage: npm run bench -- control-plane [--quick] [--only NAME[,NAME]] [--json FILE] [--write]
+
+  --quick      fewer rounds and 1500 pods in place of 5000: for a look, not for the documents
+  --only NAME  one stage or several: ${STAGE_NAMES.join(', ')}
+  --json FILE  every sample, for machines
+  --write      put the results into docs/benchmarks.md
+`;
+
+/** Throws `Invalid` with what is accepted. Undefined means: print the usage. */
+export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true },
+      json: { type: 'string' },
+      write: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { quick, write } = values;
+  const only = values.only === undefined ? STAGE_NAMES : values.only.flatMap((text) => text.split(',')).map(stageName);
+  if (write && (quick || only !== STAGE_NAMES)) throw new KubeletError('Invalid', '--write: only the results of a whole run go into the documents');
+  return {
+    only,
+    quick,
+    rounds: quick ? 1 : 3,
+    roundSeconds: 3,
+    startups: quick ? 1 : 3,
+    watchSeconds: quick ? 5 : 10,
+    idleSeconds: quick ? 10 : 20,
+    pods: quick ? 1500 : 5000,
+    write,
+    jsonFile: values.json,
+  };
+}
+
+function stageName(text: string): StageName {
+  const name = STAGE_NAMES.find((known) => known === text);
+  if (name === undefined) throw new KubeletError('Invalid', `--only: there is no stage "${text}", there are: ${STAGE_NAMES.join(', ')}`);
+  return name;
+}
