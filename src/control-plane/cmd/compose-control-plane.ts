@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import path from 'node:path';
 import { createInformers } from '../../api/client/informer.ts';
 import { services } from '../../api/client/resource-types.ts';
@@ -16,6 +15,7 @@ import type { ComposedApiServer, World } from './compose-api-server.ts';
 import { composeControllers } from './compose-controllers.ts';
 import { composeScheduler } from './compose-scheduler.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { ownHolderIdentity } from './holder-identity.ts';
 import { openStorage } from './open-storage.ts';
 import { firstAddress } from './service-range.ts';
 
@@ -45,10 +45,11 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
   });
   const client = api.clientOf(itself, 'kube-apiserver');
   const lead = (): Part => composeLeading(options, api, world);
-  // SQLite's file is this process's own; with etcd there may be others, and only one may act.
-  const leading = options.storage.backend === 'sqlite' ? lead() : createLeaderElection({ ...world, client, name: 'kube-controller-manager', identity: `${hostname()}_${world.random.uuid()}`, create: lead });
   const claimRepair = createClaimRepair({ ...world, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
   let port = options.securePort;
+  const elect = (): Part => createLeaderElection({ ...world, client, name: 'kube-controller-manager', identity: ownHolderIdentity(options.bindAddress, port, world.random), create: lead });
+  // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one listens.
+  const leading = options.storage.backend === 'sqlite' ? lead() : madeAtStart(elect);
   const facts = (): ClusterFacts => ({
     advertiseAddress: options.advertiseAddress,
     securePort: port,
@@ -79,6 +80,11 @@ function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, wo
   const controllers = composeControllers(options, api, informers, world);
   const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
   return inOrder([informers, controllers, ...scheduler]);
+}
+
+function madeAtStart(make: () => Part): Part {
+  let part: Part | undefined;
+  return { start: () => (part = make()).start(), stop: () => part?.stop() ?? Promise.resolve() };
 }
 
 /** Parts as one: started in the order of the list, stopped in reverse. */
