@@ -1,8 +1,9 @@
 import { isKind } from '../../base/errors.ts';
 import type { ListOptions } from '../../api/client/api-client.ts';
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
 import type { Storage } from '../storage/storage.ts';
 import { formatContinueToken, parseContinueToken } from './continue-token.ts';
+import type { ContinueToken } from './continue-token.ts';
 import { storagePrefix } from './definition-index.ts';
 import type { KindCache, ObjectCache } from './object-cache.ts';
 import type { ResourceRequest, ServedList } from './registry.ts';
@@ -31,9 +32,9 @@ interface Gathered {
 export async function readList(cache: ObjectCache, storage: Storage, request: ResourceRequest, options: ListOptions): Promise<ServedList> {
   const { definition, namespace } = request;
   const selection = parseSelection(definition, options.labelSelector, options.fieldSelector);
-  const token = options.continue ? parseContinueToken(options.continue) : undefined;
+  const token = continueToken(options);
   const page: Page = { kind: cache.kind(definition), prefix: namespace === '' ? '' : `${namespace}/`, selection, limit: options.limit ?? 0, afterKey: token?.afterKey ?? '' };
-  const exact = token !== undefined ? token.revision : options.resourceVersionMatch === 'Exact' ? parseRevision(options.resourceVersion) : undefined;
+  const exact = token !== undefined ? token.revision : exactRevision(options);
   let gathered: Gathered;
   if (exact === undefined || exact < 0) {
     await notOlderThan(cache, exact === undefined ? options.resourceVersion : undefined);
@@ -50,6 +51,20 @@ export async function readList(cache: ObjectCache, storage: Storage, request: Re
     ...(lastKey !== undefined && { continue: formatContinueToken({ revision, afterKey: lastKey }) }),
     ...(lastKey !== undefined && remaining !== undefined && selection.everything && { remainingItemCount: remaining }),
   };
+}
+
+function continueToken({ continue: text, resourceVersion = '' }: ListOptions): ContinueToken | undefined {
+  if (text === undefined || text === '') return undefined;
+  const token = parseContinueToken(text);
+  if (resourceVersion !== '' && resourceVersion !== '0') throw badRequest('specifying resource version is not allowed when using continue');
+  return token;
+}
+
+/** The one version that the list is to be of. Who asks for pages of a version without saying how it is to be matched wants exactly that one. */
+function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: ListOptions): number | undefined {
+  const revision = parseRevision(resourceVersion);
+  if (resourceVersionMatch === 'Exact') return revision;
+  return resourceVersionMatch === undefined && limit > 0 && revision > 0 ? revision : undefined;
 }
 
 /** Absent: the newest. `0`: whatever is here. Else at least that version. */

@@ -50,6 +50,16 @@ describe('the registry lists and watches', () => {
     assert.equal(third.resourceVersion, first.resourceVersion);
   });
 
+  test('pages of a version are of exactly that version, unless they may be newer', async () => {
+    await makeMany(2);
+    const { resourceVersion } = await list({});
+    await ground.create({ name: 'w2' });
+    assert.deepEqual(names(await list({ resourceVersion, limit: 10 })), ['w0', 'w1']);
+    assert.deepEqual([names(await list({ resourceVersion })), names(await list({ resourceVersion, limit: 10, resourceVersionMatch: 'NotOlderThan' }))], [['w0', 'w1', 'w2'], ['w0', 'w1', 'w2']]);
+    const first = await list({ limit: 1 });
+    await assert.rejects(list({ limit: 1, continue: first.continue ?? '', resourceVersion }), (error) => isApiError(error, 'BadRequest') && error.message === 'specifying resource version is not allowed when using continue');
+  });
+
   test('a page of a version that is forgotten is refused with 410 and a token to go on without it', async () => {
     await makeMany(3);
     const first = await list({ limit: 1 });
