@@ -46,7 +46,7 @@ export class HttpApiClient implements ApiClient {
       ...(sendInitialEvents !== undefined && { sendInitialEvents: String(sendInitialEvents), resourceVersionMatch: 'NotOlderThan' }),
     };
     try {
-      for await (const line of this.#transport.lines(collectionPath(type, namespace) + query(parameters), signal)) yield toEvent<T>(line);
+      for await (const event of this.#transport.stream(collectionPath(type, namespace) + query(parameters), signal)) yield toEvent<T>(event);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -112,8 +112,8 @@ function whole<T extends ApiObject>(value: unknown): T {
   return { ...object, metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' } } as T;
 }
 
-function toEvent<T extends ApiObject>(line: string): WatchEvent<T> {
-  const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: unknown };
+function toEvent<T extends ApiObject>(event: unknown): WatchEvent<T> {
+  const { type, object } = event as { readonly type: string; readonly object: unknown };
   if (type === 'ERROR') return { type, error: apiErrorFromStatus(object as Status) };
   const shown = whole<T>(object);
   if (type !== 'BOOKMARK') return { type: type as 'ADDED' | 'MODIFIED' | 'DELETED', object: shown };

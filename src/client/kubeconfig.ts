@@ -21,9 +21,6 @@ export interface ClusterAccess {
   readonly namespace: string;
 }
 
-interface Named {
-  readonly name?: unknown;
-}
 type Section = Readonly<Record<string, unknown>>;
 
 /** Reads a kubeconfig and follows its current context. Throws `Invalid` that names the file and what is wrong in it. */
@@ -52,7 +49,10 @@ export function parseKubeconfig(text: string, file: string, context?: string): C
   if (chosen === undefined) throw wrong(`there is no context ${JSON.stringify(contextName)}`);
   const cluster = find(config['clusters'], String(chosen['cluster'] ?? ''), 'cluster');
   if (cluster === undefined) throw wrong(`there is no cluster ${JSON.stringify(chosen['cluster'] ?? '')}`);
-  const user = find(config['users'], String(chosen['user'] ?? ''), 'user') ?? {};
+  const userName = String(chosen['user'] ?? '');
+  const user = find(config['users'], userName, 'user') ?? (userName === '' ? {} : undefined);
+  if (user === undefined) throw wrong(`there is no user ${JSON.stringify(userName)}`);
+  for (const way of ['exec', 'auth-provider']) if (user[way] !== undefined) throw wrong(`user ${JSON.stringify(userName)} signs in by ${way}, which is not supported here`);
   const server = cluster['server'];
   if (typeof server !== 'string' || !URL.canParse(server)) throw wrong(`server ${JSON.stringify(server ?? '')} is no URL`);
   const read = (section: Section, field: string): string | undefined => dataOrFile(section, field, file, wrong);
@@ -65,7 +65,7 @@ export function parseKubeconfig(text: string, file: string, context?: string): C
       tlsServerName: textOf(cluster, 'tls-server-name'),
       certificate: read(user, 'client-certificate'),
       key: read(user, 'client-key'),
-      token: textOf(user, 'token') ?? tokenFile(user, file, wrong),
+      token: tokenFile(user, file, wrong) ?? textOf(user, 'token'),
       username: textOf(user, 'username'),
       password: textOf(user, 'password'),
     }),
@@ -77,8 +77,8 @@ const textOf = (section: Section, field: string): string | undefined => (typeof 
 
 /** The entry of that name in a list of `{name, KIND}`. */
 function find(list: unknown, name: string, kind: string): Section | undefined {
-  const entry = Array.isArray(list) ? (list as readonly Named[]).find((each) => each.name === name) : undefined;
-  const section = entry === undefined ? undefined : (entry as Section)[kind];
+  const entry = Array.isArray(list) ? (list as readonly unknown[]).find((each): each is Section => isSection(each) && each['name'] === name) : undefined;
+  const section = entry?.[kind];
   return isSection(section) ? section : undefined;
 }
 
