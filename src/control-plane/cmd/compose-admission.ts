@@ -1,46 +1,110 @@
+import type { ApiClient } from '../../api/client/api-client.ts';
+import { resourceQuotas } from '../../api/client/resource-types.ts';
 import type { Clock } from '../../base/clock.ts';
+import { KubeletError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { createCertificateApproval, createCertificateRequestSignature, createCertificateSigning, createCertificateSubjectRestriction } from '../admission/certificates.ts';
 import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
+import { createEventRateLimit } from '../admission/event-rate-limit.ts';
+import { alwaysAdmit, alwaysDeny, createNamespaceExists } from '../admission/everything-or-nothing.ts';
+import { createLimitRanger } from '../admission/limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
+import { pluginFlagProblems, pluginsThatAreOn } from '../admission/plugin-names.ts';
+import { alwaysPullImages, createPodResizeValidator, denyServiceExternalIps, extendedResourceToleration, limitPodHardAntiAffinityTopology } from '../admission/pod-extras.ts';
+import { createPodSecurity } from '../admission/pod-security/pod-security.ts';
 import { createPriority } from '../admission/priority.ts';
+import { createResourceQuota } from '../admission/resource-quota/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { createDefaultStorageClass, createPersistentVolumeClaimResize } from '../admission/storage.ts';
 import { taintNodesByCondition } from '../admission/taint-nodes-by-condition.ts';
+import { createMutatingWebhooks } from '../admission/webhooks/mutating-webhooks.ts';
+import { createValidatingWebhooks } from '../admission/webhooks/validating-webhooks.ts';
+import { WebhookClient } from '../admission/webhooks/webhook-client.ts';
 import { createRbacEscalationCheck } from '../authz/rbac/rbac-escalation.ts';
 import type { RoleGrants } from '../authz/rbac/role-grants.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
+import { equalJson } from '../patch/json-value.ts';
 import type { CertificateRequest } from '../pki/request-reader.ts';
+import { patchedByWebhook } from '../registry/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { readAdmissionSettings } from './read-admission-settings.ts';
 
 export interface AdmissionParts {
   readonly reader: ObjectReader;
   readonly grants: RoleGrants;
   readonly authorizer: Authorizer;
+  /** The API server's own way to its API; asked for only once there are requests. */
+  readonly client: () => ApiClient;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Logger;
 }
 
-/** All plugins that are on, in upstream's order (kubeapiserver/options AllOrderedPlugins). */
-export function composeAdmission(options: ControlPlaneOptions, { reader, grants, authorizer, clock, random }: AdmissionParts): readonly AdmissionPlugin[] {
-  const ordered: readonly AdmissionPlugin[] = [
+export interface ComposedAdmission {
+  /** All plugins that are on, in upstream's order. */
+  readonly plugins: readonly AdmissionPlugin[];
+  close(): void;
+}
+
+/** Throws `Invalid` when flags or the configuration file are wrong. */
+export async function composeAdmission(options: ControlPlaneOptions, parts: AdmissionParts): Promise<ComposedAdmission> {
+  const { enabledAdmission, disabledAdmission } = options;
+  const problems = pluginFlagProblems(enabledAdmission, disabledAdmission);
+  if (problems.length > 0) throw new KubeletError('Invalid', problems.join('; '));
+  const settings = await readAdmissionSettings(options.admissionConfigFile);
+  const { reader, grants, authorizer, clock, random, log } = parts;
+  const nowMs = (): number => clock.nowMs();
+  const webhooks = new WebhookClient({ reader, clock, random });
+  const calls = { reader, log, post: webhooks.post, newUid: () => random.uuid() };
+  const plain: readonly AdmissionPlugin[] = [
+    alwaysAdmit,
     createNamespaceLifecycle(reader),
+    createNamespaceExists(reader),
+    limitPodHardAntiAffinityTopology,
+    createLimitRanger(reader),
     createServiceAccountAdmission({ reader, clock, random }),
     createNodeRestriction({ reader, authorizer, readCommonName: async (pem) => (await readRequest(pem)).commonName }),
     taintNodesByCondition,
+    alwaysPullImages,
+    createPodSecurity(reader, settings.podSecurity),
     createPriority(reader),
     createDefaultTolerationSeconds({ seconds: options.tolerationSeconds }),
+    createEventRateLimit(settings.eventLimits ?? [], nowMs),
+    extendedResourceToleration,
+    createDefaultStorageClass(reader),
+    createPersistentVolumeClaimResize(reader),
     createRuntimeClassAdmission(reader),
     createCertificateApproval(authorizer),
     createCertificateSigning(authorizer),
     createCertificateSubjectRestriction(readRequest),
     createCertificateRequestSignature(readRequest),
+    denyServiceExternalIps,
+    createPodResizeValidator(reader),
     createRbacEscalationCheck(grants, authorizer),
   ];
-  return ordered.filter(({ name }) => !options.disabledAdmission.includes(name));
+  const names = pluginsThatAreOn(enabledAdmission, disabledAdmission);
+  if (names.includes('EventRateLimit') && settings.eventLimits === undefined) throw new KubeletError('Invalid', 'the admission plugin EventRateLimit needs a configuration: --admission-control-config-file');
+  const before = plain.filter(({ name }) => names.includes(name));
+  const last: readonly AdmissionPlugin[] = [
+    createMutatingWebhooks({ ...calls, before, patched: patchedByWebhook, sameJson: equalJson }),
+    createValidatingWebhooks(calls),
+    createResourceQuota({ reader, nowMs, limited: settings.limitedResources, ledger: quotaLedger(parts.client) }),
+    alwaysDeny,
+  ];
+  return { plugins: [...before, ...last.filter(({ name }) => names.includes(name))], close: () => webhooks.close() };
+}
+
+/** Charges are written as any client would write them. */
+function quotaLedger(client: () => ApiClient): Parameters<typeof createResourceQuota>[0]['ledger'] {
+  return {
+    get: (key) => client().get(resourceQuotas, key),
+    write: (quota) => client().update(resourceQuotas, quota, { subresource: 'status' }),
+  };
 }
 
 /** What reads requests costs memory, and they are rare. */

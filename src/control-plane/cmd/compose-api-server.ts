@@ -24,6 +24,7 @@ import type { RegistryOptions } from '../registry/create-registry.ts';
 import { DefinitionIndex } from '../registry/definition-index.ts';
 import { createLocalClient } from '../registry/local-client.ts';
 import { ObjectCache } from '../registry/object-cache.ts';
+import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
 import type { Storage } from '../storage/storage.ts';
 import { composeAdmission } from './compose-admission.ts';
@@ -34,6 +35,9 @@ import { composeFront } from './compose-front.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
+
+/** What the API server writes by itself (upstream: the loopback client). */
+const itself: UserInfo = { name: 'system:apiserver', groups: ['system:authenticated', 'system:masters'] };
 
 /** The world as the control plane needs it. */
 export interface World {
@@ -66,11 +70,11 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const pki = await preparePki(options, world);
   const grants = new RoleGrants(reader);
   const authorization = composeAuthorizers(options, { reader, grants, ...world });
-  const { authorizers } = authorization;
-  const authorizer = unionAuthorizer(authorizers);
+  const authorizer = unionAuthorizer(authorization.authorizers);
   const access = composeAuthenticators(options, { reader, pki, ...world });
-  const admission = composeAdmission(options, { reader, grants, authorizer, clock, random });
-  const registry = createRegistry({
+  const clientOf = (user: UserInfo, fieldManager: string): ApiClient => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager });
+  const admission = await composeAdmission(options, { reader, grants, authorizer, client: () => clientOf(itself, 'kube-apiserver'), ...world });
+  const registry: Registry = createRegistry({
     cache,
     reader,
     storage,
@@ -78,7 +82,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     clock,
     random,
     claimSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
-    admission,
+    admission: admission.plugins,
     services: access.services,
     reviewAccess: reviewsBy(authorizer, access),
   });
@@ -88,8 +92,8 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     registry,
     definitions: allResources,
     authenticators: access.authenticators,
-    authorizers,
-    connectAdmission: admission,
+    authorizers: authorization.authorizers,
+    connectAdmission: admission.plugins,
     anonymousAuth: options.anonymousAuth,
     ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
@@ -102,7 +106,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     server,
     reader,
     pki,
-    clientOf: (user, fieldManager) => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager }),
+    clientOf,
     listen: async () => {
       const tls = { ...pairOf(pki.serving), clientCa: pki.authority.certificatePem };
       const address = await server.listen({ host: options.bindAddress, port: options.securePort, tls });
@@ -115,6 +119,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
       await front.close();
       access.close();
       authorization.close();
+      admission.close();
       cache.stop();
     },
   };

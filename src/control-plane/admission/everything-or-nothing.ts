@@ -1,0 +1,28 @@
+import { namespaces } from '../../api/client/resource-types.ts';
+import { notFound } from '../../api/status/api-status-error.ts';
+import type { AdmissionPlugin } from '../model/admission.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import { isAbout, refusal } from './attributes.ts';
+
+/** Upstream: AlwaysAdmit (off by default, and of no effect). */
+export const alwaysAdmit: AdmissionPlugin = { name: 'AlwaysAdmit', handles: () => false };
+
+/** For tests of clients. Upstream: AlwaysDeny (off by default). */
+export const alwaysDeny: AdmissionPlugin = {
+  name: 'AlwaysDeny',
+  handles: () => true,
+  validate: (attributes) => {
+    throw refusal(attributes, 'admission control is denying all modifications');
+  },
+};
+
+/** Upstream: NamespaceExists (off by default, as NamespaceLifecycle sees to it). */
+export function createNamespaceExists(reader: ObjectReader): AdmissionPlugin {
+  return {
+    name: 'NamespaceExists',
+    handles: (attributes) => attributes.namespace !== '' && !isAbout(attributes, namespaces, attributes.subresource),
+    validate: ({ namespace }) => {
+      if (reader.get(namespaces, { namespace: '', name: namespace }) === undefined) throw notFound(namespaces, namespace);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { apiErrorFromStatus, ApiStatusError, badRequest, internalError } from '../../../api/status/api-status-error.ts';
+import type { Status } from '../../../api/status/status.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { AdmissionAttributes } from '../../model/admission.ts';
+import { admissionReview, readReview } from './admission-review.ts';
+import type { ReviewResponse } from './admission-review.ts';
+import type { Webhook } from './match-webhook.ts';
+
+/** Sends a review to where the webhook says, in bounded time; answers with its parsed body. Rejects with why there is none. */
+export type PostReview = (client: Webhook['clientConfig'], review: object, timeoutSeconds: number) => Promise<unknown>;
+
+export interface CallOptions {
+  readonly post: PostReview;
+  readonly newUid: () => string;
+  readonly log: Logger;
+}
+
+/** `open`: it could not be asked, and says that this does not matter. */
+export type CallResult = { readonly outcome: 'answered'; readonly response: ReviewResponse } | { readonly outcome: 'open' };
+
+/** Asks one webhook. A refusal of it, and a failure that counts, is thrown as an `ApiStatusError`. */
+export async function callWebhook(webhook: Webhook, kind: 'mutating' | 'validating', attributes: AdmissionAttributes, { post, newUid, log }: CallOptions): Promise<CallResult> {
+  const { name, sideEffects, clientConfig, timeoutSeconds = 10 } = webhook;
+  const { context } = attributes;
+  if (context.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun') throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
+  const uid = newUid();
+  let read: ReviewResponse | string;
+  try {
+    read = readReview(await post(clientConfig, admissionReview(attributes, uid), timeoutSeconds), uid, kind);
+  } catch (error) {
+    return failed(webhook, `failed to call webhook: ${errorMessage(error)}`, log);
+  }
+  if (typeof read === 'string') return failed(webhook, `received invalid webhook response: ${read}`, log);
+  for (const [key, value] of Object.entries(read.auditAnnotations ?? {})) context.annotate(`${name}/${key}`, value);
+  for (const warning of read.warnings ?? []) context.warn(warning);
+  if (!read.allowed) throw rejection(name, read.status);
+  return { outcome: 'answered', response: read };
+}
+
+/** Upstream: failurePolicy. */
+export function failed({ name, failurePolicy }: Webhook, why: string, log: Logger): CallResult {
+  const message = `failed calling webhook ${JSON.stringify(name)}: ${why}`;
+  log.warn(failurePolicy === 'Ignore' ? 'A webhook could not be called, going on without it' : 'A webhook could not be called', { webhook: name, error: why });
+  if (failurePolicy === 'Ignore') return { outcome: 'open' };
+  throw internalError(message);
+}
+
+/** A refusal keeps the webhook's reason and code, but is never a success. */
+function rejection(name: string, status: Status | undefined): ApiStatusError {
+  const by = `admission webhook ${JSON.stringify(name)} denied the request`;
+  const { message = '', reason = '', details } = status ?? {};
+  const code = (status?.code ?? 0) < 400 ? 400 : (status?.code ?? 400);
+  const text = message !== '' ? `${by}: ${message}` : reason !== '' ? `${by}: ${reason}` : `${by} without explanation`;
+  const known = reason === '' ? 'Unknown' : apiErrorFromStatus({ reason, code }).reason;
+  return new ApiStatusError(known, text, details, { code });
+}

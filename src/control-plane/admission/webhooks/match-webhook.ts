@@ -1,0 +1,61 @@
+import type { LabelSelector } from '../../../api/core/meta.ts';
+import type { MutatingWebhook } from '../../../api/admissionregistration/mutating-webhook-configuration.ts';
+import type { RuleWithOperations } from '../../../api/admissionregistration/webhook.ts';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/selectors.ts';
+import type { AdmissionAttributes } from '../../model/admission.ts';
+
+/** A webhook of either configuration; what only mutating ones have is absent for the others. */
+export type Webhook = MutatingWebhook;
+
+/** Configurations of webhooks are never shown to webhooks: one that refuses everything could not be removed. */
+export function isExempt({ definition: { type } }: AdmissionAttributes): boolean {
+  return type.group === 'admissionregistration.k8s.io' && (type.plural === 'mutatingwebhookconfigurations' || type.plural === 'validatingwebhookconfigurations');
+}
+
+export const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean => type.group === '' && type.plural === 'namespaces';
+
+/** Requests about a namespace itself are in that namespace. */
+export const namespaceOf = (attributes: AdmissionAttributes): string => (isNamespace(attributes) ? attributes.name : attributes.namespace);
+
+/** Whether the webhook is for such requests at all. Each kind is served in one version, so that there are no equivalent ones to look for. */
+export function matchesRules({ rules = [] }: Webhook, attributes: AdmissionAttributes): boolean {
+  return rules.some((rule) => matchesRule(rule, attributes));
+}
+
+const oneOrAll = (wanted: readonly string[] | undefined, is: string): boolean => wanted?.some((each) => each === '*' || each === is) === true;
+
+function matchesRule({ operations, apiGroups, apiVersions, resources = [], scope = '*' }: RuleWithOperations, attributes: AdmissionAttributes): boolean {
+  const { operation, definition, subresource } = attributes;
+  const { group, version, plural } = definition.type;
+  if (!oneOrAll(operations, operation) || !oneOrAll(apiGroups, group) || !oneOrAll(apiVersions, version)) return false;
+  const inCluster = isNamespace(attributes) || attributes.namespace === '';
+  if (scope !== '*' && inCluster !== (scope === 'Cluster')) return false;
+  return resources.some((each) => {
+    const [resource = '', part = ''] = splitOnce(each);
+    return (resource === '*' || resource === plural) && (part === '*' || part === subresource);
+  });
+}
+
+function splitOnce(resource: string): readonly string[] {
+  const slash = resource.indexOf('/');
+  return slash < 0 ? [resource] : [resource.slice(0, slash), resource.slice(slash + 1)];
+}
+
+/** `labelsOf` reads a namespace that is there already; undefined when it is not. */
+export function matchesNamespace({ namespaceSelector }: Webhook, attributes: AdmissionAttributes, labelsOf: (namespace: string) => Labels | undefined): boolean | 'unknown namespace' {
+  const namespace = namespaceOf(attributes);
+  if (namespace === '' || isEmpty(namespaceSelector)) return true;
+  const isWritten = isNamespace(attributes) && attributes.subresource === '' && (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE');
+  const labels = isWritten ? (attributes.object?.metadata.labels ?? {}) : labelsOf(namespace);
+  return labels === undefined ? 'unknown namespace' : matchesLabelSelector(namespaceSelector, labels);
+}
+
+/** Either as it was or as it is to be. */
+export function matchesObject({ objectSelector }: Webhook, { object, oldObject }: AdmissionAttributes): boolean {
+  if (isEmpty(objectSelector)) return true;
+  return [object, oldObject].some((each) => each !== undefined && matchesLabelSelector(objectSelector, (each.metadata as typeof each.metadata | undefined)?.labels ?? {}));
+}
+
+const isEmpty = (selector: LabelSelector | undefined): boolean =>
+  selector === undefined || (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0);

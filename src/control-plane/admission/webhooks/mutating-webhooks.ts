@@ -1,0 +1,117 @@
+import { Buffer } from 'node:buffer';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { internalError } from '../../../api/status/api-status-error.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
+import { wireForm } from './admission-review.ts';
+import type { ReviewResponse } from './admission-review.ts';
+import { callWebhook, failed } from './call-webhook.ts';
+import { concerns, isAnyonesBusiness } from './validating-webhooks.ts';
+import type { WebhookOptions } from './validating-webhooks.ts';
+import type { Webhook } from './match-webhook.ts';
+import { listWebhooks } from './webhook-list.ts';
+import type { ListedWebhook } from './webhook-list.ts';
+
+export interface MutatingWebhookOptions extends WebhookOptions {
+  /** A JSON patch on the object as clients see it; the outcome decoded and defaulted as one of that kind. Throws when it does not apply or is none. */
+  readonly patched: (attributes: AdmissionAttributes, document: Readonly<Record<string, unknown>>, patch: unknown) => ApiObject;
+  readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
+  /** The mutating plugins that have been asked before, to be asked again about what webhooks have changed. */
+  readonly before: readonly AdmissionPlugin[];
+}
+
+/**
+ * Lets webhooks change the object, one after another. When one has, the plugins before are asked again, and then those webhooks that were asked before
+ * the change and want to hear of such (`reinvocationPolicy: IfNeeded`), once. Upstream: MutatingAdmissionWebhook.
+ */
+export function createMutatingWebhooks(options: MutatingWebhookOptions): AdmissionPlugin {
+  const list = listWebhooks(options.reader, 'mutating');
+  return {
+    name: 'MutatingAdmissionWebhook',
+    handles: (attributes) => isAnyonesBusiness(list(), attributes),
+    async mutate(attributes) {
+      const first = await round(options, attributes, { number: 0, webhooks: list(), again: undefined });
+      if (!first.changed) return first.object as ApiObject;
+      const object = await askAgain(options.before, { ...attributes, object: first.object });
+      // A change by a plugin concerns everybody who was asked before it.
+      const again = object === first.object || options.sameJson(object, first.object as ApiObject) ? first.toAskAgain : new Set([...first.toAskAgain, ...first.willing]);
+      if (again.size === 0) return object;
+      const second = await round(options, { ...attributes, object }, { number: 1, webhooks: list(), again });
+      return second.object as ApiObject;
+    },
+  };
+}
+
+interface Round {
+  readonly number: 0 | 1;
+  readonly webhooks: readonly ListedWebhook[];
+  /** Only these, by id. */
+  readonly again: ReadonlySet<string> | undefined;
+}
+
+interface RoundResult {
+  readonly object: ApiObject | undefined;
+  readonly changed: boolean;
+  readonly toAskAgain: ReadonlySet<string>;
+  /** Who was asked, wants to be asked again, and has seen all changes so far. */
+  readonly willing: ReadonlySet<string>;
+}
+
+async function round(options: MutatingWebhookOptions, attributes: AdmissionAttributes, { number, webhooks, again }: Round): Promise<RoundResult> {
+  let [{ object }, changed] = [attributes, false];
+  const toAskAgain = new Set<string>();
+  const willing = new Set<string>();
+  for (const [index, listed] of webhooks.entries()) {
+    const now = { ...attributes, object };
+    if ((again !== undefined && !again.has(listed.id)) || !concerns(listed, now, options.reader)) continue;
+    const { webhook, configuration, id } = listed;
+    const result = await callWebhook(webhook, 'mutating', now, options);
+    const place = `round_${number}_index_${index}`;
+    const next = result.outcome === 'open' ? object : applied(options, webhook, now, result.response);
+    const differs = next !== object && object !== undefined && next !== undefined && !options.sameJson(next, object);
+    if (result.outcome === 'open') attributes.context.annotate(`failed-open.mutation.webhook.admission.k8s.io/${place}`, webhook.name);
+    attributes.context.annotate(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify({ configuration, webhook: webhook.name, mutated: differs }));
+    if (differs) {
+      object = next;
+      changed = true;
+      for (const each of willing) toAskAgain.add(each);
+      willing.clear();
+    }
+    if (webhook.reinvocationPolicy === 'IfNeeded') willing.add(id);
+  }
+  return { object, changed, toAskAgain, willing };
+}
+
+function applied(options: MutatingWebhookOptions, webhook: Webhook, attributes: AdmissionAttributes, { patch: encoded = '', patchType }: ReviewResponse): ApiObject | undefined {
+  const { object, definition } = attributes;
+  if (encoded === '') return object;
+  let patch: unknown;
+  try {
+    patch = JSON.parse(Buffer.from(encoded, 'base64').toString());
+  } catch (error) {
+    failed(webhook, `received undecodable patch in webhook response: ${errorMessage(error)}`, options.log);
+    return object;
+  }
+  if (Array.isArray(patch) && patch.length === 0) return object;
+  if (object === undefined) throw internalError(`admission webhook ${JSON.stringify(webhook.name)} attempted to modify the object, which is not supported for this operation`);
+  if (patchType !== 'JSONPatch') {
+    failed(webhook, `unsupported patch type ${JSON.stringify(patchType)}`, options.log);
+    return object;
+  }
+  try {
+    return options.patched(attributes, wireForm(object, definition.type), patch);
+  } catch (error) {
+    const { cause } = error as { readonly cause?: unknown };
+    throw internalError(cause instanceof Error ? cause.message : errorMessage(error));
+  }
+}
+
+async function askAgain(plugins: readonly AdmissionPlugin[], attributes: AdmissionAttributes): Promise<ApiObject> {
+  let { object } = attributes;
+  for (const plugin of plugins) {
+    const now = { ...attributes, object };
+    if (plugin.mutate !== undefined && plugin.handles(now)) object = await plugin.mutate(now);
+  }
+  // Only what has an object is changed by webhooks.
+  return object as ApiObject;
+}

@@ -1,0 +1,170 @@
+import { Buffer } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { RequestOptions } from 'node:https';
+import { isIP } from 'node:net';
+import { endpointSlices, services } from '../../../api/client/resource-types.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import type { PostReview } from './call-webhook.ts';
+import type { Webhook } from './match-webhook.ts';
+
+/** Answers longer than this are none. */
+const LIMIT_BYTES = 16 << 20;
+/** Connections that are kept open for each webhook, and how long one may idle. */
+const IDLE_CONNECTIONS = 25;
+const IDLE_MS = 90_000;
+
+export interface WebhookClientOptions {
+  readonly reader: ObjectReader;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Target {
+  /** As errors name it. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly serverName: string;
+}
+
+/** Posts reviews over HTTPS/1.1 on connections that are kept. */
+export class WebhookClient {
+  readonly #options: WebhookClientOptions;
+  /** By what they trust and whom they talk to. */
+  readonly #agents = new Map<string, Agent>();
+
+  constructor(options: WebhookClientOptions) {
+    this.#options = options;
+  }
+
+  readonly post: PostReview = async (client, review, timeoutSeconds) => {
+    const { url, host, port, path, serverName } = this.#targetOf(client, timeoutSeconds);
+    const ca = client.caBundle === undefined || client.caBundle === '' ? undefined : Buffer.from(client.caBundle, 'base64').toString();
+    const text = JSON.stringify(review);
+    const abort = new AbortController();
+    const timer = this.#options.clock.setTimer(timeoutSeconds * 1000, () => abort.abort());
+    try {
+      const headers = { accept: 'application/json', 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), 'user-agent': 'kube-apiserver-admission', host: new URL(url).host };
+      const agent = this.#agentOf(`${ca ?? ''} ${serverName} ${host}:${port}`);
+      const servername = isIP(serverName) === 0 ? serverName : '';
+      const answer = await send({ host, port, path, method: 'POST', headers, agent, servername, signal: abort.signal, ...(ca !== undefined && { ca }) }, text);
+      return parseAnswer(answer.statusCode ?? 0, await readAll(answer));
+    } catch (error) {
+      if (error instanceof AnswerError) throw error;
+      throw new Error(`Post ${JSON.stringify(url)}: ${abort.signal.aborted ? 'context deadline exceeded' : describe(error, host, port)}`, { cause: error });
+    } finally {
+      timer.cancel();
+    }
+  };
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+    this.#agents.clear();
+  }
+
+  #agentOf(key: string): Agent {
+    let agent = this.#agents.get(key);
+    if (agent === undefined) {
+      // Certificates and addresses change now and then; what is not used any more is let go.
+      if (this.#agents.size >= 64) this.close();
+      agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS, timeout: IDLE_MS, scheduling: 'lifo' });
+      this.#agents.set(key, agent);
+    }
+    return agent;
+  }
+
+  #targetOf({ url, service }: Webhook['clientConfig'], timeoutSeconds: number): Target {
+    const query = `timeout=${timeoutSeconds}s`;
+    if (url !== undefined) {
+      const { hostname, port, pathname, host } = new URL(url);
+      const bare = hostname.replace(/^\[|\]$/g, '');
+      return { url: `https://${host}${pathname}?${query}`, host: bare, port: port === '' ? 443 : Number(port), path: `${pathname}?${query}`, serverName: bare };
+    }
+    if (service === undefined) throw new Error('webhook configuration must have either service or URL');
+    const { namespace, name, path = '/', port = 443 } = service;
+    const serverName = `${name}.${namespace}.svc`;
+    const full = `${path.startsWith('/') ? path : `/${path}`}?${query}`;
+    return { ...this.#addressOf(namespace, name, port), url: `https://${serverName}:${port}${full}`, path: full, serverName };
+  }
+
+  /** One of the service's ready addresses, which can be reached without anything that makes its cluster address work. */
+  #addressOf(namespace: string, name: string, port: number): { readonly host: string; readonly port: number } {
+    const { reader, random } = this.#options;
+    const service = reader.get(services, { namespace, name });
+    if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
+    const declared = service.spec.ports?.find((each) => each.port === port);
+    if (service.spec.type === 'ExternalName') return { host: service.spec.externalName ?? '', port };
+    if (declared === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
+    const slices = reader.list(endpointSlices, namespace).filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name);
+    const found = slices.flatMap(({ endpoints, ports }) => {
+      const match = ports.find((each) => (each.name ?? '') === (declared.name ?? ''));
+      if (match?.port === undefined) return [];
+      const to = match.port;
+      return endpoints.filter(({ conditions }) => conditions?.ready !== false).flatMap(({ addresses }) => addresses.map((host) => ({ host, port: to })));
+    });
+    const chosen = found[Math.floor(random.next() * found.length)];
+    if (chosen === undefined) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
+    return chosen;
+  }
+}
+
+/** An answer came, and is no good. */
+class AnswerError extends Error {
+  override readonly name = 'AnswerError';
+}
+
+/** A connection that was kept may have been closed by the other side just now: then it was not the answer, and another is tried. */
+function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const made = httpsRequest(options, resolve);
+    made.on('error', (error: Error & { readonly code?: string }) => {
+      if (made.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) send(options, text).then(resolve, reject);
+      else reject(error);
+    });
+    made.end(text);
+  });
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > LIMIT_BYTES) {
+      response.destroy();
+      throw new AnswerError(`the answer is longer than ${LIMIT_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseAnswer(status: number, text: string): unknown {
+  if (status === 404) throw new AnswerError('the server could not find the requested resource');
+  if (status >= 500) throw new AnswerError(`an error on the server (${JSON.stringify(text.slice(0, 2048).trim())}) has prevented the request from succeeding`);
+  if (status < 200 || status >= 300) throw new AnswerError(`the server responded with the status code ${status} but did not return more information: ${text.slice(0, 2048).trim()}`);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AnswerError(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+const unknownAuthority = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY']);
+
+/** What went wrong, in the words of Go's network library, which people look for. */
+function describe(error: unknown, host: string, port: number): string {
+  const { code = '' } = error as { readonly code?: string };
+  const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+  if (code === 'ECONNREFUSED') return `dial tcp ${address}: connect: connection refused`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`;
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return `dial tcp ${address}: connect: no route to host`;
+  if (unknownAuthority.has(code)) return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+  if (code === 'CERT_HAS_EXPIRED') return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `tls: failed to verify certificate: x509: ${error instanceof Error ? error.message : code}`;
+  return code === 'ECONNRESET' ? 'EOF' : error instanceof Error ? error.message : String(error);
+}
