@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import type { KubectlResult, TestCluster } from './cluster.ts';
+
+/** kubectl in a namespace of its own, typed as one would; so that tests can share a cluster and run at once. */
+export interface ScopedKubectl {
+  readonly namespace: string;
+  /** Standard output without the newline at its end; fails when kubectl does. */
+  run(words: string | readonly string[], input?: string): Promise<string>;
+  /** What kubectl says when it fails; fails when it does not. */
+  refused(words: string | readonly string[], input?: string): Promise<string>;
+  try(words: string | readonly string[], input?: string): Promise<KubectlResult>;
+}
+
+/** Words of a string are split at spaces: what has spaces inside goes in a list. */
+const split = (words: string | readonly string[]): readonly string[] => (typeof words === 'string' ? words.split(' ') : words);
+
+export async function scopedKubectl(cluster: TestCluster, namespace: string): Promise<ScopedKubectl> {
+  await cluster.kubectl(['create', 'namespace', namespace]);
+  const tried: ScopedKubectl['try'] = (words, input) => cluster.tryKubectl([`--namespace=${namespace}`, ...split(words)], input);
+  return {
+    namespace,
+    try: tried,
+    run: async (words, input) => (await cluster.kubectl([`--namespace=${namespace}`, ...split(words)], input)).trimEnd(),
+    refused: async (words, input) => {
+      const { code, stdout, stderr } = await tried(words, input);
+      assert.notEqual(code, 0, `kubectl ${split(words).join(' ')} was not refused: ${stdout}`);
+      return stderr.trimEnd();
+    },
+  };
+}
