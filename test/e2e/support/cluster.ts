@@ -33,10 +33,10 @@ export interface TestCluster {
   readonly port: number;
   /** Of an administrator. */
   readonly kubeconfig: string;
-  /** kubectl with its words, and what it reads; whatever it answers. */
-  tryKubectl(args: readonly string[], input?: string): Promise<KubectlResult>;
+  /** kubectl with its words, what it reads and what its environment has beside the usual; whatever it answers. */
+  tryKubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<KubectlResult>;
   /** The same; its standard output, or an error that shows all it said. */
-  kubectl(args: readonly string[], input?: string): Promise<string>;
+  kubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<string>;
   /** Of an administrator, over HTTP. */
   client(): HttpApiClient;
   /** SIGKILL, as a power cut would. */
@@ -72,7 +72,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     const ready = await waitUntil(() => child.exitCode !== null || log().slice(before).includes('"serving"'), startLimitMs, 10);
     if (!ready || child.exitCode !== null) throw new Error(`the control plane did not start:\n${log().slice(before)}`);
   };
-  const run = (args: readonly string[], input?: string): Promise<KubectlResult> => runKubectl([`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args], input);
+  const run: TestCluster['tryKubectl'] = (args, input, environment) => runKubectl([`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args], input, environment);
   await start();
   const nodes = options.nodes === undefined ? undefined : await startFakeNodes(kubeconfig, options.nodes, folder);
   return {
@@ -80,8 +80,8 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     port,
     kubeconfig,
     tryKubectl: run,
-    kubectl: async (args, input) => {
-      const { code, stdout, stderr } = await run(args, input);
+    kubectl: async (args, input, environment) => {
+      const { code, stdout, stderr } = await run(args, input, environment);
       if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`);
       return stdout;
     },
@@ -127,9 +127,9 @@ export async function startFakeNodes(kubeconfig: string, count: number, folder: 
   return () => stopProcess(record, 10_000);
 }
 
-function runKubectl(args: readonly string[], input?: string): Promise<KubectlResult> {
+function runKubectl(args: readonly string[], input?: string, environment: Readonly<Record<string, string>> = {}): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: '/nonexistent', KUBECTL_EXTERNAL_DIFF: 'diff -u' }, timeout: kubectlLimitMs });
+    const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: '/nonexistent', KUBECTL_EXTERNAL_DIFF: 'diff -u', ...environment }, timeout: kubectlLimitMs });
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
