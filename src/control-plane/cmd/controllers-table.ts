@@ -12,6 +12,9 @@ import { createGarbageCollector } from '../controllers/garbage-collector/garbage
 import { createJobController } from '../controllers/job/job-controller.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
 import { createNodeLifecycleController, nodeLifecycleDefaults } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
+import { createClaimProtectionController } from '../controllers/persistent-volume-claim-protection/persistent-volume-claim-protection-controller.ts';
+import { createVolumeProtectionController } from '../controllers/persistent-volume-protection/persistent-volume-protection-controller.ts';
+import { createPersistentVolumeController } from '../controllers/persistent-volume/persistent-volume-controller.ts';
 import { createPodGarbageCollector, podGarbageCollectorDefaults } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
 import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
@@ -59,6 +62,9 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'disruption-controller', account: 'disruption-controller', create: (options) => createDisruptionController({ ...options, types: kept }) },
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
+  { name: 'persistentvolume-binder-controller', account: 'persistent-volume-binder', create: createPersistentVolumeController },
+  { name: 'persistentvolumeclaim-protection-controller', account: 'pvc-protection-controller', create: createClaimProtectionController },
+  { name: 'persistentvolume-protection-controller', account: 'pv-protection-controller', create: createVolumeProtectionController },
   { name: 'certificatesigningrequest-approving-controller', account: certificates, create: (options) => createCertificateApprover({ ...options, ...options.certificates }) },
   { name: 'certificatesigningrequest-signing-controller', account: certificates, create: (options) => createCertificateSigner({ ...options, ...options.certificates }) },
   { name: 'certificatesigningrequest-cleaner-controller', account: certificates, create: (options) => createCertificateCleaner({ ...options, ...options.certificates }) },

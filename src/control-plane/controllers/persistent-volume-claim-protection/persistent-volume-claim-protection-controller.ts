@@ -1,0 +1,63 @@
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { persistentVolumeClaims, pods } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { claimNames } from '../../../api/pod-references.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+
+const finalizer = 'kubernetes.io/pvc-protection';
+
+/** Whether the pod has the claim's data in use: it has a node. What was made for the pod itself is free when the kubelet is done with it. */
+export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
+  if ((pod.spec.nodeName ?? '') === '' || pod.metadata.namespace !== claim.metadata.namespace) return false;
+  const { name } = claim.metadata;
+  const isShutDown = pod.metadata.deletionTimestamp !== undefined && pod.metadata.deletionGracePeriodSeconds === 0;
+  return (pod.spec.volumes ?? []).some(
+    (volume) =>
+      volume.persistentVolumeClaim?.claimName === name ||
+      (volume.ephemeral !== undefined && !isShutDown && `${pod.metadata.name}-${volume.name}` === name && controllerRefOf(claim)?.uid === pod.metadata.uid),
+  );
+}
+
+/** A claim that a pod uses is not gone before the pod is (upstream: persistentvolumeclaim-protection-controller). */
+export function createClaimProtectionController({ client, informers, clock, log }: ControllerOptions): Controller {
+  const claims = informers.for(persistentVolumeClaims);
+  const podInformer = informers.for(pods);
+  const byClaim = podInformer.index('claim', (pod) => [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })));
+  /** Nobody uses it, as the server says: a pod that has just come may not be in the cache. */
+  const isFree = async (claim: PersistentVolumeClaim): Promise<boolean> => {
+    if (byClaim.get(formatKey(keyOf(claim))).some((pod) => usesClaim(pod, claim))) return false;
+    const { items } = await client.list(pods, claim.metadata.namespace);
+    return !items.some((pod) => usesClaim(pod, claim));
+  };
+  const sync = async (key: string): Promise<void> => {
+    const claim = claims.getByKey(key);
+    if (claim === undefined) return;
+    const { finalizers = [], deletionTimestamp } = claim.metadata;
+    const isHeld = finalizers.includes(finalizer);
+    if (deletionTimestamp === undefined ? isHeld : !isHeld || !(await isFree(claim))) return;
+    const wanted = isHeld ? finalizers.filter((each) => each !== finalizer) : [...finalizers, finalizer];
+    try {
+      await client.update(persistentVolumeClaims, { ...claim, metadata: { ...claim.metadata, finalizers: wanted } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  };
+  const queue = new WorkQueue({ name: 'pvc-protection', clock, log, workers: 1, sync });
+  const wake = (claim: PersistentVolumeClaim): void => queue.add(formatKey(keyOf(claim)));
+  const wakeClaimsOf = (pod: Pod): void => {
+    for (const name of claimNames(pod)) {
+      const claim = claims.get({ namespace: pod.metadata.namespace, name });
+      if (claim?.metadata.deletionTimestamp !== undefined) wake(claim);
+    }
+  };
+  const ends = [
+    claims.addHandlers({ onAdd: wake, onUpdate: (_, after) => wake(after) }),
+    podInformer.addHandlers({ onUpdate: (_, after) => after.metadata.deletionTimestamp !== undefined && wakeClaimsOf(after), onDelete: wakeClaimsOf }),
+  ];
+  return runController({ name: 'persistent volume claim protection controller', log, queues: [queue], informers: [claims, podInformer], ends });
+}

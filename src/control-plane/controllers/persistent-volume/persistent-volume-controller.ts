@@ -1,0 +1,79 @@
+import type { Informer } from '../../../api/client/informer.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { claimNames } from '../../../api/pod-references.ts';
+import type { StorageClass } from '../../../api/storage/storage-class.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { ClaimSyncer } from './sync-claim.ts';
+import { VolumeSyncer } from './sync-volume.ts';
+import { annotations, hasAnnotation } from './volume-facts.ts';
+
+export interface StorageParts {
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly volumes: Informer<PersistentVolume>;
+  readonly classes: Informer<StorageClass>;
+  readonly pods: Informer<Pod>;
+}
+
+const claimKey = (claim: { readonly namespace: string; readonly name: string }): string => `claim ${formatKey(claim)}`;
+const volumeKey = (name: string): string => `volume ${name}`;
+
+/**
+ * Binds claims and volumes to each other (upstream: persistentvolume-binder-controller).
+ * 1. A volume is written first, then the claim; whoever finds the first without the second finishes it.
+ * 2. One pass at a time: two claims do not reach for the same volume. What a cache shows too late is refused by the version, and done again.
+ * 3. Volumes are made and deleted by programs outside only.
+ */
+export function createPersistentVolumeController(options: ControllerOptions): Controller {
+  const { informers, clock, log } = options;
+  const parts: StorageParts = { claims: informers.for(persistentVolumeClaims), volumes: informers.for(persistentVolumes), classes: informers.for(storageClasses), pods: informers.for(pods) };
+  const claimSyncer = new ClaimSyncer(options, parts);
+  const volumeSyncer = new VolumeSyncer(options, parts, (key) => queue.add(claimKey(key)));
+  const sync = (key: string): Promise<void> => {
+    const name = key.slice(key.indexOf(' ') + 1);
+    return key.startsWith('claim ') ? claimSyncer.sync(name) : volumeSyncer.sync(name);
+  };
+  const queue = new WorkQueue({ name: 'persistent-volume', clock, log, workers: 1, sync });
+  return runController({ name: 'persistent volume controller', log, queues: [queue], informers: Object.values(parts), ends: wakeBy(parts, queue) });
+}
+
+function wakeBy({ claims, volumes, classes, pods: podInformer }: StorageParts, queue: WorkQueue): (() => void)[] {
+  const unbound = claims.index('unbound', (claim) => (hasAnnotation(claim, annotations.bindCompleted) ? [] : ['']));
+  const wakeUnbound = (): void => unbound.get('').forEach((claim) => queue.add(claimKey(keyOf(claim))));
+  const wakeClaimOf = ({ spec }: PersistentVolume): void => {
+    const { namespace, name } = spec.claimRef ?? {};
+    if (namespace !== undefined && name !== undefined) queue.add(claimKey({ namespace, name }));
+  };
+  const changed = (volume: PersistentVolume): void => {
+    queue.add(volumeKey(volume.metadata.name));
+    if ((volume.spec.claimRef?.uid ?? '') === '' && volume.metadata.deletionTimestamp === undefined) wakeUnbound();
+    else wakeClaimOf(volume);
+  };
+  const wakeVolumeOf = ({ spec }: PersistentVolumeClaim): void => {
+    if ((spec.volumeName ?? '') !== '') queue.add(volumeKey(spec.volumeName ?? ''));
+  };
+  const waits = (pod: Pod): void => {
+    for (const name of claimNames(pod)) {
+      const claim = claims.get({ namespace: pod.metadata.namespace, name });
+      if (claim !== undefined && !hasAnnotation(claim, annotations.bindCompleted)) queue.add(claimKey(keyOf(claim)));
+    }
+  };
+  return [
+    claims.addHandlers({
+      onAdd: (claim) => queue.add(claimKey(keyOf(claim))),
+      onUpdate: (before, after) => {
+        queue.add(claimKey(keyOf(after)));
+        if (before.spec.volumeName !== after.spec.volumeName) wakeVolumeOf(after);
+      },
+      onDelete: wakeVolumeOf,
+    }),
+    volumes.addHandlers({ onAdd: changed, onUpdate: (_, after) => changed(after), onDelete: wakeClaimOf }),
+    classes.addHandlers({ onAdd: wakeUnbound, onUpdate: wakeUnbound }),
+    podInformer.addHandlers({ onAdd: (pod, initial) => !initial && waits(pod) }),
+  ];
+}

@@ -1,0 +1,54 @@
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { Word } from './plan-claim.ts';
+import { annotations, differsInMode, hasAnnotation } from './volume-facts.ts';
+
+export type VolumePlan =
+  | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
+  /** Its claim is gone: it is released, and then what its policy says; `failure` is said with the phase Failed. */
+  | { readonly kind: 'release'; readonly failure?: Word }
+  /** It was taken for a claim that got another one: it is free again. */
+  | { readonly kind: 'unbind' }
+  /** The claim's own pass does the rest. */
+  | { readonly kind: 'wakeClaim' }
+  | { readonly kind: 'mismatch'; readonly claim: PersistentVolumeClaim; readonly volumeWord: Word; readonly claimWord: Word };
+
+/** What a volume needs next; `claim` is the one its reference means, by its uid (upstream: syncVolume). */
+export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
+  const reference = volume.spec.claimRef;
+  if (reference === undefined || (reference.uid ?? '') === '') return { kind: 'phase', phase: 'Available' };
+  if (claim === undefined) return { kind: 'release', ...reclaim(volume) };
+  const { volumeName = '' } = claim.spec;
+  if (volumeName === volume.metadata.name) return { kind: 'phase', phase: 'Bound' };
+  if (volumeName !== '') {
+    const made = hasAnnotation(volume, annotations.provisionedBy) && volume.spec.persistentVolumeReclaimPolicy === 'Delete';
+    return made ? { kind: 'release', ...reclaim(volume) } : { kind: 'unbind' };
+  }
+  if (!differsInMode(volume, claim)) return { kind: 'wakeClaim' };
+  const word = (message: string): Word => ({ type: 'Warning', reason: 'VolumeMismatch', message });
+  return {
+    kind: 'mismatch',
+    claim,
+    volumeWord: word(`Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`),
+    claimWord: word(`Cannot bind PersistentVolume "${volume.metadata.name}" to requested PersistentVolumeClaim due to incompatible volumeMode.`),
+  };
+}
+
+/** There are no deleters and recyclers in here; those outside know by themselves what is theirs (upstream: findDeletablePlugin). */
+function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Word } {
+  const failed = (reason: string, message: string): { readonly failure: Word } => ({ failure: { type: 'Warning', reason, message } });
+  switch (spec.persistentVolumeReclaimPolicy ?? 'Retain') {
+    case 'Retain':
+      return {};
+    case 'Recycle':
+      return failed('VolumeFailedRecycle', 'No recycler plugin found for the volume!');
+    case 'Delete': {
+      const provisioner = metadata.annotations?.[annotations.provisionedBy] ?? '';
+      if (provisioner.startsWith('kubernetes.io/')) return failed('VolumeFailedDelete', `no volume plugin matched name: ${provisioner}`);
+      if (provisioner !== '' || spec.csi !== undefined) return {};
+      const path = spec.hostPath?.path;
+      if (path !== undefined && !/^\/tmp\/./.test(path)) return failed('VolumeFailedDelete', `host_path deleter only supports /tmp/.+ but received provided ${path}`);
+      return failed('VolumeFailedDelete', `error getting deleter volume plugin for volume "${metadata.name}": no deletable volume plugin matched`);
+    }
+  }
+}

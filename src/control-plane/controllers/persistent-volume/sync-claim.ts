@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ObjectIndex } from '../../../api/client/object-store.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { claimNames } from '../../../api/pod-references.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { ControllerOptions } from '../../controller-runtime/controller.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { StorageParts } from './persistent-volume-controller.ts';
+import { planClaim, selectDefaultClass } from './plan-claim.ts';
+import type { ClaimFacts, Word } from './plan-claim.ts';
+import { annotations, hasAnnotation, isBoundTo, withPhase } from './volume-facts.ts';
+
+type Phase = PersistentVolumeClaimStatus['phase'];
+
+/** Carries out what a claim needs. */
+export class ClaimSyncer {
+  readonly #options: ControllerOptions;
+  readonly #parts: StorageParts;
+  readonly #recorder: EventRecorder;
+  readonly #podsByClaim: ObjectIndex<Pod>;
+
+  constructor(options: ControllerOptions, parts: StorageParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#recorder = createEventRecorder({ ...options, component: 'persistentvolume-controller' });
+    this.#podsByClaim = parts.pods.index('claim', (pod) => [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })));
+  }
+
+  async sync(key: string): Promise<void> {
+    const claim = this.#parts.claims.getByKey(key);
+    if (claim === undefined) return;
+    try {
+      await this.#carryOut(claim);
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  }
+
+  async #carryOut(claim: PersistentVolumeClaim): Promise<void> {
+    const plan = planClaim(claim, this.#facts(claim));
+    switch (plan.kind) {
+      case 'bind':
+        return this.#bind(claim, plan.volume);
+      case 'lost':
+        if (claim.status?.phase === 'Lost') return;
+        await this.#writeStatus(claim, 'Lost', undefined);
+        return this.#say(claim, plan.word);
+      case 'pending':
+        await this.#writeStatus(claim, 'Pending', undefined);
+        return this.#say(claim, plan.word);
+      case 'assignClass':
+        await this.#options.client.update(persistentVolumeClaims, { ...claim, spec: { ...claim.spec, storageClassName: plan.className } });
+        return;
+      case 'provision':
+        return this.#askProvisioner(claim, plan.provisioner, plan.word);
+    }
+  }
+
+  #facts(claim: PersistentVolumeClaim): ClaimFacts {
+    const { volumes, classes } = this.#parts;
+    const waiting = this.#podsByClaim.get(formatKey(keyOf(claim))).filter(({ spec }) => (spec.nodeName ?? '') === '');
+    return {
+      volumes: volumes.list(),
+      volumeOf: (name) => volumes.get({ namespace: '', name }),
+      classOf: (name) => classes.get({ namespace: '', name }),
+      defaultClass: selectDefaultClass(classes.list()),
+      waitingPods: waiting.map(({ metadata }) => metadata.name).sort(),
+    };
+  }
+
+  /** Volume, its phase, claim, its phase: each only where it is not so yet. */
+  async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+    const { client } = this.#options;
+    const { namespace, name, uid, resourceVersion } = claim.metadata;
+    let taken = volume;
+    if (volume.spec.claimRef?.uid !== uid || !isBoundTo(volume, claim)) {
+      const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace, name, uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+      const metadata = isBoundTo(volume, claim) ? volume.metadata : withAnnotations(volume, { [annotations.boundByController]: 'yes' });
+      taken = await client.update(persistentVolumes, { ...volume, metadata, spec: { ...volume.spec, claimRef } });
+    }
+    if (taken.status?.phase !== 'Bound') await client.update(persistentVolumes, withPhase(taken, 'Bound'), { subresource: 'status' });
+    let bound = claim;
+    const isNamed = claim.spec.volumeName === volume.metadata.name;
+    if (!isNamed || !hasAnnotation(claim, annotations.bindCompleted)) {
+      const metadata = withAnnotations(claim, { [annotations.bindCompleted]: 'yes', ...(!isNamed && { [annotations.boundByController]: 'yes' }) });
+      bound = await client.update(persistentVolumeClaims, { ...claim, metadata, spec: { ...claim.spec, volumeName: volume.metadata.name } });
+    }
+    await this.#writeStatus(bound, 'Bound', taken);
+  }
+
+  /** What is said of size and modes is the volume's; a size that differs later is the resizer's business. */
+  async #writeStatus(claim: PersistentVolumeClaim, phase: Phase, volume: PersistentVolume | undefined): Promise<void> {
+    const { accessModes: _, capacity, currentVolumeAttributesClassName: __, ...rest } = claim.status ?? {};
+    const { accessModes, capacity: size, volumeAttributesClassName } = volume?.spec ?? {};
+    const storage = size?.['storage'];
+    const told = claim.status?.phase !== phase && storage !== undefined ? { ...capacity, storage } : capacity;
+    const status = {
+      ...rest,
+      phase,
+      ...(volume !== undefined && accessModes !== undefined && { accessModes }),
+      ...(volume !== undefined && told !== undefined && { capacity: told }),
+      ...(volumeAttributesClassName !== undefined && { currentVolumeAttributesClassName: volumeAttributesClassName }),
+    };
+    if (!isDeepStrictEqual(claim.status, status)) await this.#options.client.update(persistentVolumeClaims, { ...claim, status }, { subresource: 'status' });
+  }
+
+  async #askProvisioner(claim: PersistentVolumeClaim, provisioner: string, word: Word): Promise<void> {
+    const asked = [annotations.provisioner, annotations.betaProvisioner].every((each) => claim.metadata.annotations?.[each] === provisioner);
+    const metadata = withAnnotations(claim, { [annotations.provisioner]: provisioner, [annotations.betaProvisioner]: provisioner });
+    if (!asked) await this.#options.client.update(persistentVolumeClaims, { ...claim, metadata });
+    this.#say(claim, word);
+  }
+
+  #say(claim: PersistentVolumeClaim, word: Word | undefined): void {
+    if (word !== undefined) this.#recorder.event(persistentVolumeClaims, claim, word);
+  }
+}
+
+function withAnnotations<T extends PersistentVolume | PersistentVolumeClaim>({ metadata }: T, more: Record<string, string>): T['metadata'] {
+  return { ...metadata, annotations: { ...metadata.annotations, ...more } };
+}

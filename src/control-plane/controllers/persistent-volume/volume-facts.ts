@@ -1,0 +1,55 @@
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume, PersistentVolumePhase } from '../../../api/core/persistent-volume.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+
+/** The annotations by which binders, scheduler and provisioners tell each other how far they are (upstream: component-helpers storage/volume). */
+export const annotations = {
+  bindCompleted: 'pv.kubernetes.io/bind-completed',
+  boundByController: 'pv.kubernetes.io/bound-by-controller',
+  provisionedBy: 'pv.kubernetes.io/provisioned-by',
+  selectedNode: 'volume.kubernetes.io/selected-node',
+  provisioner: 'volume.kubernetes.io/storage-provisioner',
+  betaProvisioner: 'volume.beta.kubernetes.io/storage-provisioner',
+  betaClass: 'volume.beta.kubernetes.io/storage-class',
+} as const;
+
+type Classed = Pick<PersistentVolumeClaim, 'metadata'> & { readonly spec: { readonly storageClassName?: string } };
+
+export function hasAnnotation({ metadata }: Pick<PersistentVolumeClaim, 'metadata'>, name: string): boolean {
+  return metadata.annotations !== undefined && Object.hasOwn(metadata.annotations, name);
+}
+
+/** '' is no class. */
+export function classOf({ metadata, spec }: Classed): string {
+  return metadata.annotations?.[annotations.betaClass] ?? spec.storageClassName ?? '';
+}
+
+/** Whether somebody said which class it is to be, be it none. */
+export function saysClass(claim: Classed): boolean {
+  return hasAnnotation(claim, annotations.betaClass) || claim.spec.storageClassName !== undefined;
+}
+
+/** Bound to, or kept for, this claim. */
+export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
+  const reference = spec.claimRef;
+  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace) return false;
+  return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
+}
+
+export function differsInMode(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (volume.spec.volumeMode ?? 'Filesystem') !== (claim.spec.volumeMode ?? 'Filesystem');
+}
+
+export function hasModes(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (claim.spec.accessModes ?? []).every((mode) => (volume.spec.accessModes ?? []).includes(mode));
+}
+
+export const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
+export const isLargeEnough = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean => compareQuantities(sizeOf(volume), spec.resources?.requests?.['storage'] ?? '0') >= 0;
+export const sameAttributes = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean => (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
+
+/** Only a failure has something to say. */
+export function withPhase(volume: PersistentVolume, phase: PersistentVolumePhase, message = ''): PersistentVolume {
+  const { message: _, ...status } = volume.status ?? {};
+  return { ...volume, status: { ...status, phase, ...(message !== '' && { message }) } };
+}
