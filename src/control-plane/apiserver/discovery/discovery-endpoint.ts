@@ -46,7 +46,7 @@ export function discoveryEndpoint({ all }: ServedResources, publicAddress: strin
     if (form.as === 'aggregated' && whole !== undefined) return withEtag(exchange, textOf(`${path} ${form.version}`, () => aggregatedDiscovery(whole, form.version)), form.version);
     const text = textOf(path, document);
     const vary = whole === undefined ? undefined : { vary: 'Accept' };
-    if (form.as === 'yaml') return { kind: 'body', status: 200, headers: { 'content-type': 'application/yaml', ...vary }, body: await writeYaml(JSON.parse(text)) };
+    if (form.as === 'yaml') return { kind: 'body', status: 200, headers: { 'content-type': 'application/yaml', ...vary }, body: writeYaml(JSON.parse(text)) };
     return { ...jsonReply(200, text), headers: { 'content-type': 'application/json', ...vary } };
   };
   return { serve, paths: [...plain.keys()] };

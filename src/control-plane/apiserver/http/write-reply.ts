@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import { gzip } from 'node:zlib';
+import { finished } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { headerOf } from './http-request.ts';
 import type { HttpRequest } from './http-request.ts';
 import type { NodeResponse } from './node-request.ts';
@@ -41,10 +43,16 @@ function lengthOf(body: BodyReply['body']): number {
 
 const takesGzip = ({ headers }: HttpRequest): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
 
-/** In the thread pool; level 1, as upstream. */
-function compress(body: BodyReply['body']): Promise<Buffer> {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? body : Buffer.concat(body.map((piece) => Buffer.from(piece)));
-  return new Promise((resolve, reject) => gzip(bytes, { level: 1 }, (error, packed) => (error === null ? resolve(packed) : reject(error))));
+/** In the thread pool, piece by piece; level 1, as upstream. */
+async function compress(body: BodyReply['body']): Promise<Buffer> {
+  const packer = createGzip({ level: 1 });
+  const packed: Buffer[] = [];
+  packer.on('data', (chunk: Buffer) => packed.push(chunk));
+  const done = finished(packer);
+  for (const piece of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) if (!packer.write(piece)) await once(packer, 'drain');
+  packer.end();
+  await done;
+  return Buffer.concat(packed);
 }
 
 function writeHead(response: NodeResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>): void {

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../base/turn.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Served, ServedList } from '../../registry/registry.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
@@ -5,7 +6,7 @@ import type { BodyReply } from '../http/reply.ts';
 import type { Output } from './negotiate.ts';
 import { columnDefinitionsJson, partialJson, rowJson } from './table.ts';
 import type { Columned, IncludeObject } from './table.ts';
-import { writeYaml } from './write-yaml.ts';
+import { writeYaml, yamlItem } from './write-yaml.ts';
 
 export interface Answer {
   readonly status: number;
@@ -18,7 +19,7 @@ export interface Answer {
 }
 
 /** An object's answer in the form that was asked for. Its JSON is used as it is wherever that will do. */
-export async function objectReply(answer: Answer, { object, json }: Served): Promise<BodyReply> {
+export function objectReply(answer: Answer, { object, json }: Served): BodyReply {
   const { output, include, nowMs } = answer;
   const definition = answer.columned ?? answer.definition;
   const { form } = output;
@@ -31,71 +32,109 @@ export async function objectReply(answer: Answer, { object, json }: Served): Pro
 }
 
 /** Any other value that is an answer of its own. */
-export async function valueReply(answer: Pick<Answer, 'status' | 'output'>, value: object): Promise<BodyReply> {
+export function valueReply(answer: Pick<Answer, 'status' | 'output'>, value: object): BodyReply {
   return textReply(answer, JSON.stringify(value));
 }
 
 /** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
 const pieceLength = 65_536;
+/** After so many items, or characters, whatever else came in meanwhile is seen to. */
+const itemsPerTurn = 100;
+const charactersPerTurn = 1_048_576;
 
-/** A list's answer: the envelope and the items' own JSON, in pieces, never as one text. */
+/** A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the event loop. */
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
-  const { output, definition, include, nowMs } = answer;
-  const { form } = output;
-  const meta = JSON.stringify({
-    resourceVersion: list.resourceVersion, ...(list.continue !== undefined && { continue: list.continue }), ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
-  });
+  const { status, output } = answer;
+  const { envelope, field, itemJson } = listForm(answer, list);
   const pieces = new Pieces();
-  if (form.as === 'object') {
-    pieces.add(`{"kind":"${definition.type.kind}List","apiVersion":"${apiVersionOf(definition.type)}","metadata":${meta},"items":[`);
-    // Lists leave out what they say of all their items.
-    pieces.addAll(list.items, ({ json }) => json);
-  } else if (form.as === 'partial') {
-    pieces.add(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"items":[`);
-    pieces.addAll(list.items, ({ object }) => partialJson(object, form.version));
-  } else {
-    pieces.add(`{"kind":"Table","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"columnDefinitions":${columnDefinitionsJson(definition)},"rows":[`);
-    pieces.addAll(list.items, ({ object, json }) => rowJson({ definition, version: form.version, include }, object, json, nowMs));
-  }
-  pieces.add(']}\n');
-  return piecesReply(answer, pieces.list);
+  await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, { items: list.items, itemJson });
+  return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
 }
 
+interface ListForm {
+  /** All but the items. Lists leave out what they say of all their items. */
+  readonly envelope: Readonly<Record<string, unknown>>;
+  readonly field: 'items' | 'rows';
+  readonly itemJson: (item: Served) => string;
+}
+
+function listForm({ output: { form }, definition, include, nowMs }: Answer, list: ServedList): ListForm {
+  const metadata = {
+    resourceVersion: list.resourceVersion, ...(list.continue !== undefined && { continue: list.continue }), ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
+  };
+  if (form.as === 'object') return { envelope: { kind: `${definition.type.kind}List`, apiVersion: apiVersionOf(definition.type), metadata }, field: 'items', itemJson: ({ json }) => json };
+  const apiVersion = `meta.k8s.io/${form.version}`;
+  if (form.as === 'partial') return { envelope: { kind: 'PartialObjectMetadataList', apiVersion, metadata }, field: 'items', itemJson: ({ object }) => partialJson(object, form.version) };
+  const columnDefinitions: unknown = JSON.parse(columnDefinitionsJson(definition));
+  return { envelope: { kind: 'Table', apiVersion, metadata, columnDefinitions }, field: 'rows', itemJson: ({ object, json }) => rowJson({ definition, version: form.version, include }, object, json, nowMs) };
+}
+
+interface Listed {
+  readonly items: readonly Served[];
+  readonly itemJson: ListForm['itemJson'];
+}
+type ListWriter = (pieces: Pieces, envelope: ListForm['envelope'], field: string, listed: Listed) => Promise<void>;
+
+const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
+  json: async (pieces, envelope, field, { items, itemJson }) => {
+    pieces.add(`${JSON.stringify(envelope).slice(0, -1)},"${field}":[`);
+    await pieces.addAll(items, (item, index) => (index === 0 ? itemJson(item) : `,${itemJson(item)}`));
+    pieces.add(']}\n');
+  },
+  pretty: async (pieces, envelope, field, { items, itemJson }) => {
+    pieces.add(`${JSON.stringify(envelope, undefined, 2).slice(0, -2)},\n  "${field}": [`);
+    // JSON has line breaks nowhere but between its parts.
+    const pretty = (item: Served): string => JSON.stringify(JSON.parse(itemJson(item)), undefined, 2).replaceAll('\n', '\n    ');
+    await pieces.addAll(items, (item, index) => `${index === 0 ? '' : ','}\n    ${pretty(item)}`);
+    pieces.add(items.length === 0 ? ']\n}\n' : '\n  ]\n}\n');
+  },
+  yaml: async (pieces, envelope, field, { items, itemJson }) => {
+    const part = (belongs: (key: string) => boolean): string => {
+      const entries = Object.entries(envelope).filter(([key]) => belongs(key));
+      return entries.length === 0 ? '' : writeYaml(Object.fromEntries(entries));
+    };
+    pieces.add(`${part((key) => key < field)}${field}:${items.length === 0 ? ' []' : ''}\n`);
+    await pieces.addAll(items, (item) => yamlItem(JSON.parse(itemJson(item))));
+    pieces.add(part((key) => key > field));
+  },
+};
+
 class Pieces {
-  readonly list: string[] = [];
+  readonly #list: string[] = [];
   #open = '';
 
   add(text: string): void {
     this.#open += text;
     if (this.#open.length >= pieceLength) this.#close();
-    if (text.endsWith('\n')) this.#close();
   }
 
-  addAll(items: readonly Served[], write: (item: Served) => string): void {
-    let isFirst = true;
-    for (const item of items) {
-      this.#open += isFirst ? write(item) : `,${write(item)}`;
-      isFirst = false;
-      if (this.#open.length >= pieceLength) this.#close();
+  async addAll(items: readonly Served[], write: (item: Served, index: number) => string): Promise<void> {
+    let characters = 0;
+    for (const [index, item] of items.entries()) {
+      const text = write(item, index);
+      this.add(text);
+      characters += text.length;
+      if ((index + 1) % itemsPerTurn !== 0 && characters < charactersPerTurn) continue;
+      characters = 0;
+      await nextTurn();
     }
   }
 
+  end(): readonly string[] {
+    this.#close();
+    return this.#list;
+  }
+
   #close(): void {
-    if (this.#open !== '') this.list.push(this.#open);
+    if (this.#open !== '') this.#list.push(this.#open);
     this.#open = '';
   }
 }
 
 const contentTypes = { json: 'application/json', yaml: 'application/yaml' } as const;
 
-async function textReply({ status, output }: Pick<Answer, 'status' | 'output'>, json: string): Promise<BodyReply> {
+function textReply({ status, output }: Pick<Answer, 'status' | 'output'>, json: string): BodyReply {
   const headers = { 'content-type': contentTypes[output.encoding] };
-  if (output.encoding === 'yaml') return { kind: 'body', status, headers, body: await writeYaml(JSON.parse(json)) };
+  if (output.encoding === 'yaml') return { kind: 'body', status, headers, body: writeYaml(JSON.parse(json)) };
   return { kind: 'body', status, headers, body: output.pretty ? `${JSON.stringify(JSON.parse(json), undefined, 2)}\n` : `${json}\n` };
-}
-
-async function piecesReply(answer: Answer, pieces: readonly string[]): Promise<BodyReply> {
-  const { status, output } = answer;
-  if (output.encoding === 'yaml' || output.pretty) return textReply(answer, pieces.join(''));
-  return { kind: 'body', status, headers: { 'content-type': contentTypes.json }, body: pieces };
 }

@@ -115,7 +115,7 @@ export class ResourceVerbs {
     return { status, output, definition, ...(columned !== undefined && { columned }), include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs() };
   }
 
-  #object(exchange: Exchange, answer: Answer, served: Served): Promise<Reply> {
+  #object(exchange: Exchange, answer: Answer, served: Served): Reply {
     exchange.answeredName = served.object.metadata?.name;
     if (exchange.audited !== undefined) exchange.audited.responseObject = served.json;
     return objectReply(answer, served);

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import type { Served } from '../../registry/registry.ts';
+import { definition } from '../testing/fixtures.ts';
+import { listReply } from './encode.ts';
+import type { Answer } from './encode.ts';
+import type { OutputForm } from './negotiate.ts';
+
+const pods = definition('Pod', 'pods', {});
+
+function served(index: number): Served {
+  const object = { metadata: { name: `p-${index}`, namespace: 'default', uid: `${index}`, resourceVersion: `${index}`, labels: { text: 'a\nb\n' } } };
+  return { object, json: JSON.stringify({ kind: 'Pod', apiVersion: 'v1', ...object }) };
+}
+const many = (count: number): readonly Served[] => Array.from({ length: count }, (_, index) => served(index));
+
+async function written(form: OutputForm, how: { readonly encoding: 'json' | 'yaml'; readonly pretty: boolean }, items: readonly Served[]): Promise<string> {
+  const answer: Answer = { status: 200, output: { form, ...how }, definition: pods, include: 'Metadata', nowMs: 0 };
+  const { body } = await listReply(answer, { items, resourceVersion: '9', continue: 'more', remainingItemCount: 3 });
+  return Array.isArray(body) ? body.join('') : String(body as string);
+}
+
+const forms: readonly OutputForm[] = [{ as: 'object' }, { as: 'partial', version: 'v1' }, { as: 'table', version: 'v1' }];
+
+describe('lists', () => {
+  it('say the same in JSON, pretty JSON and YAML, in all forms', async () => {
+    for (const form of forms) {
+      for (const items of [many(0), many(1), many(250)]) {
+        const json = JSON.parse(await written(form, { encoding: 'json', pretty: false }, items)) as { items?: unknown[]; rows?: unknown[] };
+        assert.equal((json.items ?? json.rows)?.length, items.length);
+        assert.equal(await written(form, { encoding: 'json', pretty: true }, items), `${JSON.stringify(json, undefined, 2)}\n`);
+        assert.deepEqual(parse(await written(form, { encoding: 'yaml', pretty: false }, items)), json);
+      }
+    }
+  });
+
+  it('are not written in one turn of the event loop', async () => {
+    for (const form of forms) {
+      for (const encoding of ['json', 'yaml'] as const) {
+        let turns = 0;
+        let isOver = false;
+        const count = (): void => {
+          turns++;
+          if (!isOver) setImmediate(count);
+        };
+        setImmediate(count);
+        await written(form, { encoding, pretty: false }, many(1000));
+        isOver = true;
+        assert.ok(turns >= 10, `${form.as} as ${encoding}: ${turns} turns`);
+      }
+    }
+  });
+});
