@@ -1,6 +1,7 @@
+import type { ApiObject } from '../../api/client/resource-type.ts';
 import { namespaces } from '../../api/client/resource-types.ts';
 import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
-import type { AdmissionPlugin } from '../model/admission.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, refusal } from './attributes.ts';
 
@@ -12,20 +13,27 @@ export function createNamespaceLifecycle(reader: ObjectReader): AdmissionPlugin 
   return {
     name: 'NamespaceLifecycle',
     handles: ({ operation }) => operation !== 'CONNECT',
-    validate(attributes) {
-      const { operation, definition, namespace, name } = attributes;
-      if (isAbout(attributes, namespaces)) {
-        if (operation === 'DELETE' && immortal.includes(name)) throw refusal(attributes, 'this namespace may not be deleted');
-        return;
-      }
-      const leaks = definition.type.plural === 'localsubjectaccessreviews';
-      if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource)) return;
-      const found = reader.get(namespaces, { namespace: '', name: namespace });
-      if (found === undefined) throw notFound(namespaces, namespace);
-      if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
-      const { reason, message, details } = refusal(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`);
-      const causes = [{ reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' }];
-      throw new ApiStatusError(reason, message, { ...details, causes });
+    // Nothing is changed; but, as upstream, it is asked before all that change something: they need the namespace.
+    mutate(attributes) {
+      check(reader, attributes);
+      return attributes.object as ApiObject;
     },
   };
+}
+
+function check(reader: ObjectReader, attributes: AdmissionAttributes): void {
+  const { operation, definition, namespace, name } = attributes;
+  if (isAbout(attributes, namespaces)) {
+    if (operation === 'DELETE' && immortal.includes(name)) throw refusal(attributes, 'this namespace may not be deleted');
+    return;
+  }
+  // Whether one may do something is answered without telling what there is.
+  const leaks = definition.type.plural === 'localsubjectaccessreviews';
+  if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource)) return;
+  const found = reader.get(namespaces, { namespace: '', name: namespace });
+  if (found === undefined) throw notFound(namespaces, namespace);
+  if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
+  const { reason, message, details } = refusal(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`);
+  const causes = [{ reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' }];
+  throw new ApiStatusError(reason, message, { ...details, causes });
 }
