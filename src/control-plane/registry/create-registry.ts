@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { nextTurn } from '../../base/turn.ts';
 import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
@@ -21,6 +22,9 @@ import { updateObject } from './update-object.ts';
 import { watchKind } from './watch-kind.ts';
 import { servedBody } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
+
+/** So many objects of a collection are deleted before others have their turn. */
+const deletionsPerTurn = 20;
 
 export interface RegistryOptions {
   readonly cache: ObjectCache;
@@ -92,8 +96,10 @@ class ObjectRegistry implements Registry {
 
   async deleteCollection(request: ResourceRequest, selection: Parameters<Registry['list']>[1], options: unknown): Promise<ServedList> {
     const list = await this.list(request, { ...selection });
-    for (const { object } of list.items) {
+    for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
+      // A dry run waits for nothing by itself.
+      if (index % deletionsPerTurn === 0) await nextTurn();
       try {
         await this.delete({ ...request, name, namespace }, options);
       } catch (error) {

@@ -83,4 +83,18 @@ describe('the registry deletes', () => {
     assert.deepEqual(deleted.items.map(({ object }) => object.metadata.name), ['b', 'c']);
     assert.deepEqual([await exists(widgets, 'a'), await exists(widgets, 'b')], [true, false]);
   });
+
+  test('a dry run of deleting many, which waits for nothing, lets others have their turn', async () => {
+    for (let index = 0; index < 100; index++) await ground.create({ name: `w${index}` });
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    await ground.registry.deleteCollection(ground.request(widgets, '', '', { dryRun: true }), {}, {});
+    isOver = true;
+    assert.ok(turns >= 5, `${turns} turns`);
+  });
 });

@@ -2,7 +2,7 @@ import { formatMicroTime } from '../../../api/time.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { UserInfo } from '../../model/user-info.ts';
 import { headerOf } from '../http/http-request.ts';
-import type { Reply } from '../http/reply.ts';
+import type { BodyReply, Reply } from '../http/reply.ts';
 import type { Exchange } from '../path/exchange.ts';
 import { isLongRunning } from '../path/request-info.ts';
 import type { RequestObserver } from '../path/request-path.ts';
@@ -97,9 +97,10 @@ function bodies(exchange: Exchange, { level, omitManagedFields }: AuditDecision,
   return response === undefined ? request : { ...request, responseObject: omitManagedFields ? withoutManagedFields(response) : response };
 }
 
-function textOf(body: string | Uint8Array | readonly string[]): string | undefined {
+function textOf(body: BodyReply['body']): string | undefined {
   if (typeof body === 'string') return body;
-  return body instanceof Uint8Array ? undefined : body.join('');
+  if (body instanceof Uint8Array || body.reduce((sum, { length }) => sum + length, 0) > longestBody) return undefined;
+  return Buffer.concat(body).toString('utf8');
 }
 
 function parse(text: string): unknown {

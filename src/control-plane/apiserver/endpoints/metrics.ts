@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry as MetricRegistry } from 'prom-client';
 import type { Clock } from '../../../base/clock.ts';
-import type { Reply } from '../http/reply.ts';
+import type { BodyReply, Reply } from '../http/reply.ts';
 import type { ProcessUsage } from '../options.ts';
 import type { Endpoint } from '../path/dispatch.ts';
 import type { Exchange } from '../path/exchange.ts';
@@ -136,6 +136,6 @@ function scopeOf({ verb, name, namespace }: RequestInfo): string {
   return namespace === '' ? 'cluster' : 'namespace';
 }
 
-function sizeOf(body: string | Uint8Array | readonly string[]): number {
+function sizeOf(body: BodyReply['body']): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
 }

@@ -11,7 +11,7 @@ export interface BodyReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /** A list is sent piece by piece, without a copy of the whole. */
-  readonly body: string | Uint8Array | readonly string[];
+  readonly body: string | Uint8Array | readonly Uint8Array[];
 }
 
 /** An answer whose end is not known yet: watches, logs. */
@@ -43,7 +43,7 @@ export interface ReplyStream {
 
 export const JSON_TYPE = 'application/json';
 
-export const jsonReply = (status: number, body: string | readonly string[]): BodyReply => ({ kind: 'body', status, headers: { 'content-type': JSON_TYPE }, body });
+export const jsonReply = (status: number, body: string): BodyReply => ({ kind: 'body', status, headers: { 'content-type': JSON_TYPE }, body });
 
 export const textReply = (status: number, body: string): BodyReply => ({
   kind: 'body',

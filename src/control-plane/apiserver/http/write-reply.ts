@@ -25,7 +25,7 @@ export async function writeBody(http: HttpRequest, response: NodeResponse, reply
   if (http.method === 'HEAD') return send(response, reply.status, headers, '');
   if (!Array.isArray(body)) return send(response, reply.status, headers, body as string | Uint8Array);
   writeHead(response, reply.status, headers);
-  await writePieces(response, body as readonly string[]);
+  await writePieces(response, body as readonly Uint8Array[]);
 }
 
 /** A body nobody read is not waited for: the connection ends after the answer. */
@@ -38,7 +38,7 @@ function isRead(http: HttpRequest): boolean {
 function lengthOf(body: BodyReply['body']): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   if (body instanceof Uint8Array) return body.length;
-  return body.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 const takesGzip = ({ headers }: HttpRequest): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
@@ -65,7 +65,7 @@ function send(response: NodeResponse, status: number, headers: Readonly<Record<s
   (response as { end(body: string | Uint8Array): unknown }).end(body);
 }
 
-async function writePieces(response: NodeResponse, pieces: readonly string[]): Promise<void> {
+async function writePieces(response: NodeResponse, pieces: readonly Uint8Array[]): Promise<void> {
   for (const piece of pieces) {
     if (isGone(response)) return;
     if (!writeTo(response, piece)) await drained(response);
@@ -124,7 +124,7 @@ function streamOf(response: NodeResponse): ReplyStream {
 
 /** An answer on a connection that asked for an upgrade and does not get one. It is closed after. */
 export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
-  const body = typeof reply.body === 'string' || reply.body instanceof Uint8Array ? Buffer.from(reply.body as string) : Buffer.from(reply.body.join(''));
+  const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body instanceof Uint8Array ? reply.body : Buffer.concat(reply.body);
   const headers = { ...reply.headers, 'content-length': String(body.length) };
   socket.end(Buffer.concat([rawHead(reply.status, reason, headers), body]));
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import type { Served } from '../../registry/registry.ts';
+import { bodyText } from '../testing/fake-request.ts';
 import { definition } from '../testing/fixtures.ts';
 import { listReply } from './encode.ts';
 import type { Answer } from './encode.ts';
@@ -17,8 +18,7 @@ const many = (count: number): readonly Served[] => Array.from({ length: count },
 
 async function written(form: OutputForm, how: { readonly encoding: 'json' | 'yaml'; readonly pretty: boolean }, items: readonly Served[]): Promise<string> {
   const answer: Answer = { status: 200, output: { form, ...how }, definition: pods, include: 'Metadata', nowMs: 0 };
-  const { body } = await listReply(answer, { items, resourceVersion: '9', continue: 'more', remainingItemCount: 3 });
-  return Array.isArray(body) ? body.join('') : String(body as string);
+  return bodyText(await listReply(answer, { items, resourceVersion: '9', continue: 'more', remainingItemCount: 3 }));
 }
 
 const forms: readonly OutputForm[] = [{ as: 'object' }, { as: 'partial', version: 'v1' }, { as: 'table', version: 'v1' }];

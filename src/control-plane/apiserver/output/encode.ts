@@ -39,8 +39,8 @@ export function valueReply(answer: Pick<Answer, 'status' | 'output'>, value: obj
 /** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
 const pieceLength = 65_536;
 /** After so many items, or characters, whatever else came in meanwhile is seen to. */
-const itemsPerTurn = 100;
-const charactersPerTurn = 1_048_576;
+const itemsPerTurn = 20;
+const charactersPerTurn = 262_144;
 
 /** A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the event loop. */
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
@@ -99,8 +99,9 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   },
 };
 
+/** Bytes already: to make them of the whole answer at its end would take a turn of its own. */
 class Pieces {
-  readonly #list: string[] = [];
+  readonly #list: Buffer[] = [];
   #open = '';
 
   add(text: string): void {
@@ -120,13 +121,13 @@ class Pieces {
     }
   }
 
-  end(): readonly string[] {
+  end(): readonly Buffer[] {
     this.#close();
     return this.#list;
   }
 
   #close(): void {
-    if (this.#open !== '') this.#list.push(this.#open);
+    if (this.#open !== '') this.#list.push(Buffer.from(this.#open));
     this.#open = '';
   }
 }

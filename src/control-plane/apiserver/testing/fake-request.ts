@@ -32,7 +32,7 @@ export function fakeRequest(method: string, target: string, { headers = {}, body
 export function bodyText(reply: Reply): string {
   if (reply.kind !== 'body') throw new Error(`a ${reply.kind} has no body`);
   const { body } = reply;
-  return typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : body.join('');
+  return typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : Buffer.concat(body).toString('utf8');
 }
 
 // The shape of an answer is what tests assert; they cast once here.
