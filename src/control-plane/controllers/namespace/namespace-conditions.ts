@@ -2,7 +2,7 @@ import type { Namespace, NamespaceCondition } from '../../../api/core/namespace.
 
 /** What was found in a namespace that is going, after its objects were told to go. */
 export interface Remains {
-  /** `pods` or `deployments.apps`, and how many there are. */
+  /** `pods.` (upstream writes the dot of the core group, too) or `deployments.apps`, and how many there are. */
   readonly counts: ReadonlyMap<string, number>;
   /** Finalizers of what remains, and how many objects each holds. */
   readonly finalizers: ReadonlyMap<string, number>;

@@ -77,7 +77,7 @@ class NamespaceEmptier {
       try {
         await this.#deleteAll(type, namespace);
         const { items } = await this.#options.client.list(type, namespace);
-        if (items.length > 0) counts.set(formatGroupResource(type), items.length);
+        if (items.length > 0) counts.set(`${type.plural}.${type.group}`, items.length);
         for (const each of items.flatMap(({ metadata }) => metadata.finalizers ?? [])) finalizers.set(each, (finalizers.get(each) ?? 0) + 1);
       } catch (error) {
         if (!isApiError(error)) throw error;
