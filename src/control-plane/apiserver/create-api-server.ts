@@ -59,7 +59,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const health = healthEndpoint(options.healthChecks ?? [], (check, error) => log.warn('A health check failed', { check, error }));
   const parts = { resources, verbs, watches, connect: connectHandler(options, resources), endpoints: endpoints(options, { resources, metrics, health }) };
   const handle = createRequestPath({
-    clock, random, log, requestTimeoutMs, authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true }, authorizers: options.authorizers,
+    clock, random, log, requestTimeoutMs, authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true }, authorizer: options.authorizer,
     limiters: limiters(options, limits, metrics), observers: [metrics, ...auditLogs(options)], dispatch: (exchange) => dispatch(exchange, parts),
   });
   let server: HttpServer | undefined;
@@ -81,9 +81,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   };
 }
 
-function connectHandler({ registry, kubelets, random, authorizers, connectAdmission = [] }: ApiServerOptions, resources: ServedResources): ConnectHandler {
+function connectHandler({ registry, kubelets, random, authorizer, connectAdmission = [] }: ApiServerOptions, resources: ServedResources): ConnectHandler {
   if (kubelets === undefined) return () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'the server has no way to reach nodes'));
-  return createConnectHandler({ registry, resources, authorizers, admission: connectAdmission, kubelets, random });
+  return createConnectHandler({ registry, resources, authorizer, admission: connectAdmission, kubelets, random });
 }
 
 function endpoints(options: ApiServerOptions, { resources, metrics, health }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint }): readonly Endpoint[] {

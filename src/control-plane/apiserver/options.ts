@@ -13,8 +13,7 @@ export interface ApiServerOptions {
   readonly definitions: readonly ResourceDefinition[];
   /** Asked in this order. */
   readonly authenticators: readonly Authenticator[];
-  /** Asked in this order; the first that has an opinion decides. */
-  readonly authorizers: readonly Authorizer[];
+  readonly authorizer: Authorizer;
   /** Only for CONNECT: exec, attach, portforward, proxy. All other verbs are admitted by the registry. */
   readonly connectAdmission?: readonly AdmissionPlugin[];
   /** Requests without credentials are those of `system:anonymous`. Default true, as `--anonymous-auth`. */

@@ -92,7 +92,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     registry,
     definitions: allResources,
     authenticators: access.authenticators,
-    authorizers: authorization.authorizers,
+    authorizer,
     connectAdmission: admission.plugins,
     anonymousAuth: options.anonymousAuth,
     ...describeApi(access.openIdDocuments),

@@ -1,6 +1,8 @@
 import type { ApiClient, DeleteOptions, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../../api/client/api-client.ts';
+import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
-import { forbidden, notFound } from '../../api/status/api-status-error.ts';
+import { notFound } from '../../api/status/api-status-error.ts';
+import { forbiddenRequest } from '../model/forbidden-request.ts';
 import type { RequestContext } from '../model/request-context.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, UserInfo } from '../model/user-info.ts';
 import type { DefinitionIndex } from './definition-index.ts';
@@ -76,7 +78,9 @@ class LocalClient implements ApiClient {
 
   async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: PatchOptions = {}): Promise<T> {
     const request = await this.#request({ verb: 'patch', type, key, subresource: options.subresource ?? '', write: options });
-    return shown(await this.#options.registry.patch(request, { type: patch.type, value: patch.body, duplicates: [] }));
+    // What is applied says what it is; here the type does.
+    const value = patch.type === 'apply' ? { apiVersion: apiVersionOf(type), kind: type.kind, ...patch.body } : patch.body;
+    return shown(await this.#options.registry.patch(request, { type: patch.type, value, duplicates: [] }));
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
@@ -92,21 +96,10 @@ class LocalClient implements ApiClient {
     const { definitions, user, authorize, fieldManager } = this.#options;
     const definition = definitions.byType(type);
     if (definition === undefined) throw notFound(type, key.name);
-    const decision = await authorize({
-      user,
-      verb,
-      resourceRequest: true,
-      apiGroup: type.group,
-      apiVersion: type.version,
-      resource: type.plural,
-      subresource,
-      namespace: key.namespace,
-      name: key.name,
-      path: '',
-    });
-    if (decision.decision !== 'allow') {
-      throw forbidden(type, key.name, `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(subresource === '' ? type.plural : `${type.plural}/${subresource}`)} in API group ${JSON.stringify(type.group)}`);
-    }
+    const { group: apiGroup, version: apiVersion, plural: resource } = type;
+    const attributes: AuthorizationAttributes = { user, verb, resourceRequest: true, apiGroup, apiVersion, resource, subresource, namespace: key.namespace, name: key.name, path: '' };
+    const decided = await authorize(attributes);
+    if (decided.decision !== 'allow') throw forbiddenRequest(attributes, decided);
     const context: RequestContext = {
       user,
       dryRun: write.dryRun ?? false,

@@ -11,7 +11,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { textReply } from '../http/reply.ts';
 import type { Reply, ReplyHeaders } from '../http/reply.ts';
 import type { DialTarget, KubeletClientOptions } from '../options.ts';
-import { attributesOf, authorize, forbiddenError } from '../path/authorize.ts';
+import { attributesOf, requireAllowed } from '../path/authorize.ts';
 import type { ConnectHandler } from '../path/dispatch.ts';
 import type { Exchange } from '../path/exchange.ts';
 import type { ServedResource, ServedResources } from '../path/served-resource.ts';
@@ -28,7 +28,7 @@ import type { ReadyEndpoints } from './proxy-target.ts';
 export interface ConnectOptions {
   readonly registry: Registry;
   readonly resources: ServedResources;
-  readonly authorizers: readonly Authorizer[];
+  readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
   readonly kubelets: KubeletClientOptions;
   readonly random: Random;
@@ -92,11 +92,7 @@ class Connector {
   async stream(exchange: Exchange, kind: 'exec' | 'attach' | 'portforward'): Promise<Reply> {
     const { info, query, http, user } = exchange;
     // A WebSocket can only GET, but what it does is what POST does.
-    if (info.verb === 'get') {
-      const attributes = { ...attributesOf(user, info), verb: 'create' };
-      const { decision, reason } = await authorize(this.#options.authorizers, attributes);
-      if (decision !== 'allow') throw forbiddenError(attributes, reason);
-    }
+    if (info.verb === 'get') await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
     const pod = await this.#get<Pod>(exchange, 'pods', info.name);
     const request = kind === 'portforward' ? portForwardRequest(pod, query) : streamRequest(kind, pod, query);
     if (http.upgrade === undefined) throw badRequest('Upgrade request required');

@@ -176,10 +176,10 @@ describe('requests that end elsewhere', () => {
 
   it('ask for the right to create when a WebSocket only gets, and are admitted', async () => {
     const asked: string[] = [];
-    const authorizers = [{ name: 'a', authorize: ({ verb }: { verb: string }) => (asked.push(verb), { decision: verb === 'create' ? 'noOpinion' : 'allow', reason: '' } as const) }];
+    const authorizer = { name: 'a', authorize: ({ verb }: { verb: string }) => (asked.push(verb), { decision: verb === 'create' ? 'noOpinion' : 'allow', reason: '' } as const) };
     const admitted: string[] = [];
     const connectAdmission = [{ name: 'p', handles: () => true, validate: ({ operation, subresource, options }: { operation: string; subresource: string; options: object }) => void admitted.push(`${operation} ${subresource} ${JSON.stringify(options)}`) }];
-    const each = fixture({ kubelets: { dialer: kubelet.dialer }, authorizers, connectAdmission });
+    const each = fixture({ kubelets: { dialer: kubelet.dialer }, authorizer, connectAdmission });
     const { status } = await ask(each, `${api}/pods/one/exec?command=ls&command=-l`);
     assert.deepEqual([status, asked, admitted], [403, ['get', 'create'], ['CONNECT exec {"command":["ls","-l"]}']]);
   });

@@ -1,8 +1,8 @@
 import { badRequest } from '../../../api/status/api-status-error.ts';
-import type { AuthorizationAttributes, Authorizer, UserInfo } from '../../model/user-info.ts';
+import type { Authorizer, UserInfo } from '../../model/user-info.ts';
 import { headerOf, headersOf } from '../http/http-request.ts';
 import type { HeaderMap } from '../http/http-request.ts';
-import { authorize, forbiddenError } from './authorize.ts';
+import { requireAllowed } from './authorize.ts';
 
 /** One thing that must be allowed before the request may act as somebody else. */
 interface Asked {
@@ -72,10 +72,8 @@ function withImpliedGroup(name: string, groups: readonly string[]): readonly str
 }
 
 /** Each of the things asked must be allowed to `user` by the verb `impersonate`. */
-export async function authorizeImpersonation(user: UserInfo, { asked }: Impersonation, authorizers: readonly Authorizer[]): Promise<void> {
+export async function authorizeImpersonation(user: UserInfo, { asked }: Impersonation, authorizer: Authorizer): Promise<void> {
   for (const each of asked) {
-    const attributes: AuthorizationAttributes = { user, verb: 'impersonate', resourceRequest: true, path: '', ...each };
-    const { decision, reason } = await authorize(authorizers, attributes);
-    if (decision !== 'allow') throw forbiddenError(attributes, reason);
+    await requireAllowed(authorizer, { user, verb: 'impersonate', resourceRequest: true, path: '', ...each });
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
+import { forbiddenRequest } from '../../model/forbidden-request.ts';
 import type { Authorizer } from '../../model/user-info.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { HttpRequest } from '../http/http-request.ts';
@@ -11,7 +12,7 @@ import type { Reply } from '../http/reply.ts';
 import { invalidTimeout } from '../verbs/write-options.ts';
 import { authenticate } from './authenticate.ts';
 import type { Authentication } from './authenticate.ts';
-import { attributesOf, authorize, forbiddenError } from './authorize.ts';
+import { attributesOf, authorize } from './authorize.ts';
 import { anonymousUser } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { authorizeImpersonation, readImpersonation } from './impersonate.ts';
@@ -40,7 +41,7 @@ export interface RequestPathParts {
   readonly log: Logger;
   readonly requestTimeoutMs: number;
   readonly authentication: Authentication;
-  readonly authorizers: readonly Authorizer[];
+  readonly authorizer: Authorizer;
   readonly limiters: readonly RequestLimiter[];
   readonly observers: readonly RequestObserver[];
   readonly dispatch: (exchange: Exchange) => Promise<Reply>;
@@ -107,7 +108,7 @@ async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply
   }
   exchange.user = outcome.user;
   for (const observer of parts.observers) observer.begin?.(exchange);
-  await impersonate(exchange, parts.authorizers);
+  await impersonate(exchange, parts.authorizer);
   for (const limiter of parts.limiters) {
     const admitting = limiter.admit(exchange);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
@@ -115,17 +116,18 @@ async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply
     exchange.http.onFinished(admitted.release);
   }
   const attributes = attributesOf(exchange.user, exchange.info);
-  const { decision, reason } = await authorize(parts.authorizers, attributes);
-  exchange.annotations['authorization.k8s.io/decision'] = decision === 'allow' ? 'allow' : 'forbid';
-  exchange.annotations['authorization.k8s.io/reason'] = reason;
-  if (decision !== 'allow') throw forbiddenError(attributes, reason);
+  const decided = await authorize(parts.authorizer, attributes);
+  const isAllowed = decided.decision === 'allow';
+  exchange.annotations['authorization.k8s.io/decision'] = isAllowed ? 'allow' : 'forbid';
+  exchange.annotations['authorization.k8s.io/reason'] = decided.reason;
+  if (!isAllowed) throw forbiddenRequest(attributes, decided);
   return parts.dispatch(exchange);
 }
 
-async function impersonate(exchange: Exchange, authorizers: readonly Authorizer[]): Promise<void> {
+async function impersonate(exchange: Exchange, authorizer: Authorizer): Promise<void> {
   const impersonation = readImpersonation(exchange.http.headers);
   if (impersonation === undefined) return;
-  await authorizeImpersonation(exchange.user, impersonation, authorizers);
+  await authorizeImpersonation(exchange.user, impersonation, authorizer);
   exchange.impersonator = exchange.user;
   exchange.user = impersonation.user;
 }

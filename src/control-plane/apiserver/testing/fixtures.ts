@@ -79,6 +79,6 @@ export const version = { major: '1', minor: '36', gitVersion: 'v1.36.0', gitComm
 export function fixture(options: Partial<ApiServerOptions> = {}): Fixture {
   const registry = new FakeRegistry();
   const clock = new FakeClock();
-  const server = createApiServer({ registry, definitions, authenticators: [tokenIsName], authorizers: [allButNobody], version, clock, random: seededRandom(1), log: silentLogger, ...options });
+  const server = createApiServer({ registry, definitions, authenticators: [tokenIsName], authorizer: allButNobody, version, clock, random: seededRandom(1), log: silentLogger, ...options });
   return { server, registry, clock };
 }
