@@ -1,8 +1,9 @@
 // Checks the documents for people against the repository: named files exist, links resolve, tables say what the code says.
-// usage: node scripts/check-docs.ts [--write]   (--write renews the table of what works in README.md)
+// usage: node scripts/check-docs.ts [--write]   (--write renews the tables that are made from code, in README.md and docs/control-plane.md)
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { allowed } from './check-layers.ts';
+import { withControlPlaneTables } from './docs-control-plane.ts';
 import { renderWorks } from './docs-works.ts';
 
 export interface Finding {
@@ -164,6 +165,8 @@ function openRepository(root: string): Repository {
   };
 }
 
+const controlPlaneDocument = 'docs/control-plane.md';
+
 export function checkDocuments(root: string): Finding[] {
   const repository = openRepository(root);
   const findings = documentsOf(root).flatMap((file) => {
@@ -172,6 +175,8 @@ export function checkDocuments(root: string): Finding[] {
   });
   const readme = repository.read('README.md');
   if (withWorks(readme) !== readme || !worksBlock.test(readme)) findings.push({ file: 'README.md', line: 1, message: 'the table of what works is not current: run node scripts/check-docs.ts --write' });
+  const controlPlane = repository.read(controlPlaneDocument);
+  if (withControlPlaneTables(controlPlane, root) !== controlPlane) findings.push({ file: controlPlaneDocument, line: 1, message: 'its tables are not current: run node scripts/check-docs.ts --write' });
   const dependencies = { npm: npmDependencies(repository.read('package.json')), debian: debianPackages(repository.read('scripts/setup-machine.sh')) };
   return [
     ...findings,
@@ -182,8 +187,11 @@ export function checkDocuments(root: string): Finding[] {
 
 if (import.meta.main) {
   const root = path.join(import.meta.dirname, '..');
-  const readme = path.join(root, 'README.md');
-  if (process.argv.includes('--write')) writeFileSync(readme, withWorks(readFileSync(readme, 'utf8')));
+  if (process.argv.includes('--write')) {
+    const renew = (file: string, render: (text: string) => string): void => writeFileSync(path.join(root, file), render(readFileSync(path.join(root, file), 'utf8')));
+    renew('README.md', withWorks);
+    renew(controlPlaneDocument, (text) => withControlPlaneTables(text, root));
+  }
   const findings = checkDocuments(root);
   for (const { file, line, message } of findings) console.error(`${file}:${line}: ${message}`);
   console.log(`documents: ${documentsOf(root).length} files, ${findings.length} wrong`);
