@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { configMaps, pods, resourceQuotas } from '../../../api/client/resource-types.ts';
+import type { ResourceQuota } from '../../../api/core/resource-quota.ts';
+import { ApiStatusError, notFound, staleObject } from '../../../api/status/api-status-error.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { AdmissionGround } from '../testing/admission-ground.ts';
+import type { QuotaLedger } from './quota-lanes.ts';
+import { createResourceQuota } from './resource-quota.ts';
+
+const key = { namespace: 'default', name: 'q' };
+const configMap = (name: string) => ({ metadata: { name, namespace: 'default', uid: '' } });
+
+/** A store with one quota, and what each of several servers sees of it: always something true, but not always the newest. */
+class Store {
+  quota: ResourceQuota;
+  writes = 0;
+  readonly grounds: AdmissionGround[] = [];
+  #version = 1;
+
+  constructor(hard: Record<string, string>) {
+    const used = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']));
+    this.quota = { metadata: { ...key, uid: 'q', resourceVersion: '1' }, spec: { hard }, status: { hard, used } };
+  }
+
+  server(isLate: () => boolean) {
+    const ground = new AdmissionGround();
+    ground.reader.put(resourceQuotas, this.quota);
+    this.grounds.push(ground);
+    const ledger: QuotaLedger = {
+      get: () => Promise.resolve(this.quota),
+      write: async (next) => {
+        await Promise.resolve();
+        if (next.metadata.resourceVersion !== this.quota.metadata.resourceVersion) throw staleObject(resourceQuotas, 'q');
+        this.writes++;
+        this.quota = { ...next, metadata: { ...next.metadata, resourceVersion: String(++this.#version) } };
+        for (const each of this.grounds) if (!isLate()) each.reader.put(resourceQuotas, this.quota);
+        return this.quota;
+      },
+    };
+    return { ground, plugin: createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [] }) };
+  }
+}
+
+describe('ResourceQuota', () => {
+  it('never lets through more than there is, nor less, however many ask how many servers at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(8), fc.array(fc.record({ server: fc.nat(2), again: fc.boolean() }), { maxLength: 30 }), fc.infiniteStream(fc.boolean()), async (most, asks, late) => {
+        const store = new Store({ configmaps: String(most) });
+        const servers = [0, 1, 2].map(() => store.server(() => late.next().value));
+        const outcomes: string[] = [];
+        let batch: Promise<unknown>[] = [];
+        for (const [index, { server, again }] of asks.entries()) {
+          const { ground, plugin } = servers[server] ?? assert.fail();
+          batch.push(ground.refusal(plugin, configMaps, { object: configMap(`c${index}`) }).then((refusal) => outcomes.push(refusal)));
+          if (again) batch = [void (await Promise.all(batch)) as never];
+        }
+        await Promise.all(batch);
+        const passed = outcomes.filter((refusal) => refusal === '').length;
+        assert.equal(passed, Math.min(most, asks.length));
+        assert.equal(store.quota.status?.used?.['configmaps'], String(passed));
+        for (const refusal of outcomes.filter((each) => each !== '')) assert.match(refusal, /exceeded quota: q, requested: configmaps=1, used: configmaps=\d+, limited: configmaps=\d+$/);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('writes the quota once for many that come together', async () => {
+    const store = new Store({ configmaps: '100' });
+    const { ground, plugin } = store.server(() => true);
+    await Promise.all(Array.from({ length: 50 }, (_, index) => ground.refusal(plugin, configMaps, { object: configMap(`c${index}`) })));
+    assert.equal(store.quota.status?.used?.['configmaps'], '50');
+    assert.ok(store.writes <= 2, `${store.writes} writes`);
+  });
+
+  it('looks at a dry run, and charges nothing for it', async () => {
+    const store = new Store({ pods: '1' });
+    const { ground, plugin } = store.server(() => false);
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }), '');
+    assert.equal(store.writes, 0);
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }), 'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1');
+  });
+
+  it('has no say where there is no quota, or it is gone by now', async () => {
+    const ground = new AdmissionGround();
+    const ledger: QuotaLedger = { get: () => Promise.reject(notFound(resourceQuotas, 'q')), write: () => Promise.reject(notFound(resourceQuotas, 'q')) };
+    const plugin = createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [] });
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    ground.reader.put(resourceQuotas, new Store({ pods: '1' }).quota);
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+  });
+
+  it('lets nothing through when the charge cannot be written, and goes on after that', async () => {
+    const ground = new AdmissionGround();
+    const store = new Store({ pods: '1' });
+    ground.reader.put(resourceQuotas, store.quota);
+    let write: QuotaLedger['write'] = () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'no store'));
+    const plugin = createResourceQuota({ reader: ground.reader, ledger: { get: () => Promise.resolve(store.quota), write: (quota) => write(quota) }, nowMs: () => 0, limited: [] });
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), 'no store');
+    write = () => Promise.reject(staleObject(resourceQuotas, 'q'));
+    assert.match(await ground.refusal(plugin, pods, { object: buildPod() }), /^Operation cannot be fulfilled on resourcequotas "q"/);
+    write = (quota) => Promise.resolve(quota);
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+  });
+
+  it('is asked only about what may use more', () => {
+    const ground = new AdmissionGround();
+    const store = new Store({});
+    const { plugin } = store.server(() => false);
+    const handles = (write: Parameters<typeof ground.attributes>[1]) => plugin.handles(ground.attributes(pods, write as never));
+    assert.deepEqual([handles({ object: buildPod() }), handles({ object: buildPod(), old: buildPod() }), handles({ object: buildPod(), old: buildPod(), subresource: 'status' }), handles({ old: buildPod() })], [true, false, false, false]);
+    assert.equal(handles({ object: buildPod(), old: buildPod(), subresource: 'resize' }), true);
+    assert.equal(handles({ object: buildPod({ 'spec.activeDeadlineSeconds': 1 }), old: buildPod() }), true);
+  });
+});
