@@ -75,6 +75,15 @@ function validateFinalizers(errors: FieldErrors, path: string, finalizers: reado
   }
 }
 
+const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+/** A finalizer of somebody's own says whose it is (upstream: core/validation ValidateObjectMeta, validateKubeFinalizerName). */
+export function isNamelessFinalizer(finalizer: string): boolean {
+  return !finalizer.includes('/') && !standardFinalizers.includes(finalizer);
+}
+
+export const namelessFinalizer = 'name is neither a standard finalizer name nor is it fully qualified';
+
 export function validateLabelSelector(errors: FieldErrors, path: string, selector: LabelSelector | undefined): void {
   if (selector === undefined) return;
   validateLabels(errors, `${path}.matchLabels`, selector.matchLabels);

@@ -1,9 +1,8 @@
 import type { Namespace } from '../core/namespace.ts';
 import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
+import { isNamelessFinalizer, namelessFinalizer } from './metadata.ts';
 import { checkLabelKey } from './names.ts';
-
-const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
 /** Without its metadata (upstream: core/validation ValidateNamespace). */
 export function validateNamespace({ spec }: Namespace): FieldError[] {
@@ -31,5 +30,5 @@ export function validateNamespaceStatus({ metadata, status }: Namespace): FieldE
 
 function validateFinalizer(errors: FieldErrors, field: string, finalizer: string): void {
   errors.invalidEach(field, finalizer, checkLabelKey(finalizer));
-  if (!finalizer.includes('/') && !standardFinalizers.includes(finalizer)) errors.invalid(field, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+  if (isNamelessFinalizer(finalizer)) errors.invalid(field, finalizer, namelessFinalizer);
 }

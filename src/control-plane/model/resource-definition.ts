@@ -101,6 +101,8 @@ export interface ResourceRules<T extends ApiObject> {
   /** Of a defaulted object, its metadata included. The machinery checks metadata as well (what is said twice counts once), names only by `validateName`. */
   readonly validate: (object: T) => readonly FieldError[];
   readonly validateName?: (name: string) => readonly string[];
+  /** Finalizers need not say whose they are: upstream checks the metadata of a few kinds less strictly. */
+  readonly anyFinalizer?: boolean;
   readonly prepareForUpdate?: (object: T, old: T, request: RequestFacts) => T;
   readonly validateUpdate: (object: T, old: T) => readonly FieldError[];
   /** For writes to `status`: the machinery has kept everything but status and metadata; a kind whose status writes may not change labels puts the old ones back. */

@@ -3,7 +3,7 @@ import type { ObjectMeta } from '../../api/core/meta.ts';
 import { formatTime } from '../../api/time.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
-import { validateObjectMeta } from '../../api/validation/metadata.ts';
+import { isNamelessFinalizer, namelessFinalizer, validateObjectMeta } from '../../api/validation/metadata.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
@@ -37,9 +37,15 @@ export function checkPlace(object: ApiObject, place: { readonly namespaced: bool
   if (place.name !== '' && name !== '' && name !== place.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
 }
 
-export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta): readonly FieldError[] {
+/** What an object had before it may keep, so that it can be written at all. */
+export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta, old?: ObjectMeta): readonly FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: !definition.type.namespaced, checkName: definition.rules.validateName ?? (() => []) });
+  if (definition.rules.anyFinalizer !== true) {
+    for (const [index, finalizer] of (metadata.finalizers ?? []).entries()) {
+      if (isNamelessFinalizer(finalizer) && old?.finalizers?.includes(finalizer) !== true) errors.invalid(`metadata.finalizers[${index}]`, finalizer, namelessFinalizer);
+    }
+  }
   return errors.list;
 }
 

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { StatusReason } from '../../api/status/api-status-error.ts';
+import { defineResource } from '../resources/define-resource.ts';
+import { validateMetadata } from './object-metadata.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
 import type { RegistryGround, Widget } from './testing/registry-ground.ts';
 
@@ -73,6 +75,16 @@ describe('the registry writes', () => {
       assert.deepEqual(error.details?.causes, [{ reason: 'FieldValueInvalid', message: 'Invalid value: -1: must be greater than or equal to 0', field: 'spec.size' }]);
       return true;
     });
+  });
+
+  test('a finalizer of one’s own says whose it is, unless the object has it already', async () => {
+    const nameless = refused('Invalid', /metadata\.finalizers\[1\]: Invalid value: "nameless": name is neither a standard finalizer name nor is it fully qualified/);
+    await assert.rejects(ground.registry.create(ground.request(widgets), body({ metadata: { name: 'a', finalizers: ['x.io/y', 'nameless', 'orphan'] }, spec: {} })), nameless);
+    const { metadata, ...rest } = await ground.create({ name: 'b' });
+    await assert.rejects(ground.registry.update(ground.request(widgets, 'b'), body({ ...rest, metadata: { ...metadata, finalizers: ['x.io/y', 'nameless'] } })), nameless);
+    const definition = defineResource(widgets);
+    assert.deepEqual(validateMetadata(definition, { ...metadata, finalizers: ['nameless'] }, { ...metadata, finalizers: ['nameless'] }), []);
+    assert.deepEqual(validateMetadata({ ...definition, rules: { ...definition.rules, anyFinalizer: true } }, { ...metadata, finalizers: ['nameless'] }), []);
   });
 
   test('an update from an older version is refused; one without a version is taken', async () => {

@@ -88,7 +88,7 @@ async function changeCurrent(tools: WriteTools, request: ResourceRequest, curren
   const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };
   const tracked = change.tracked === true ? proposed : ownedByWriter(tools, request, proposed, old);
   const object = countGeneration(request, await admitted(tools, request, { object: tracked, old, body }), old);
-  const errors = [...validateMetadata(definition, object.metadata), ...validateMetadataUpdate(object.metadata, old.metadata), ...validatePart(definition, subresource, { object, old })];
+  const errors = [...validateMetadata(definition, object.metadata, old.metadata), ...validateMetadataUpdate(object.metadata, old.metadata), ...validatePart(definition, subresource, { object, old })];
   if (errors.length > 0) throw invalid(kindOf(definition), name, errors);
   if (subresource === '') for (const warning of definition.rules.warnings?.(object, old) ?? []) context.warn(warning);
   await admitValidating(tools, attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }));

@@ -20,7 +20,7 @@ const mutatingDefinition: ResourceDefinition<MutatingWebhookConfiguration> = {
   categories,
   schema: MutatingWebhookConfigurationSchema,
   storagePath: 'mutatingwebhookconfigurations',
-  rules: { applyDefaults: defaultMutatingWebhooks, validate: validateWebhookConfiguration, validateName: checkDnsSubdomain, validateUpdate: validateWebhookConfiguration, requiresResourceVersion: true },
+  rules: { applyDefaults: defaultMutatingWebhooks, validate: validateWebhookConfiguration, validateName: checkDnsSubdomain, anyFinalizer: true, validateUpdate: validateWebhookConfiguration, requiresResourceVersion: true },
   columns,
   countsGeneration: true,
 };
@@ -31,7 +31,7 @@ const validatingDefinition: ResourceDefinition<ValidatingWebhookConfiguration> =
   categories,
   schema: ValidatingWebhookConfigurationSchema,
   storagePath: 'validatingwebhookconfigurations',
-  rules: { applyDefaults: defaultValidatingWebhooks, validate: validateWebhookConfiguration, validateName: checkDnsSubdomain, validateUpdate: validateWebhookConfiguration, requiresResourceVersion: true },
+  rules: { applyDefaults: defaultValidatingWebhooks, validate: validateWebhookConfiguration, validateName: checkDnsSubdomain, anyFinalizer: true, validateUpdate: validateWebhookConfiguration, requiresResourceVersion: true },
   columns,
   countsGeneration: true,
 };

@@ -31,6 +31,7 @@ const leaseDefinition: ResourceDefinition<Lease> = {
     prepareForCreate: (lease) => withoutCoordination(lease),
     validate: validateLease,
     validateName: checkDnsSubdomain,
+    anyFinalizer: true,
     prepareForUpdate: withoutCoordination,
     validateUpdate: validateLease,
     allowCreateOnUpdate: true,

@@ -17,6 +17,7 @@ const budgetDefinition: ResourceDefinition<PodDisruptionBudget> = {
     prepareForCreate: (budget) => ({ ...budget, status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } }),
     validate: validatePodDisruptionBudget,
     validateName: checkPathSegment,
+    anyFinalizer: true,
     validateUpdate: validatePodDisruptionBudget,
     validateStatusUpdate: validatePodDisruptionBudgetStatus,
     requiresResourceVersion: true,
