@@ -1,3 +1,4 @@
+import { copyJson } from '../../base/copy-json.ts';
 import type { DaemonSet } from '../apps/daemon-set.ts';
 import type { Deployment } from '../apps/deployment.ts';
 import type { ReplicaSet } from '../apps/replica-set.ts';
@@ -6,7 +7,7 @@ import { defaultPodSpecInPlace } from './default-pod.ts';
 
 /** A copy with what the API server fills in. Less than a pod gets: requests that follow from limits, for one, are left to the pods themselves. */
 export function defaultPodTemplate(template: PodTemplateSpec): PodTemplateSpec {
-  const spec = structuredClone(template.spec);
+  const spec = copyJson(template.spec);
   defaultPodSpecInPlace(spec);
   return { ...template, spec };
 }

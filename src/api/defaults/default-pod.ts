@@ -1,3 +1,4 @@
+import { copyJson } from '../../base/copy-json.ts';
 import type { Container } from '../core/container.ts';
 import type { Pod } from '../core/pod.ts';
 import type { PodSpec } from '../core/pod-spec.ts';
@@ -12,7 +13,7 @@ import { defaultVolumeInPlace } from './default-volume.ts';
  * The order matters: requests come from limits before pod-level requests are summed up (upstream: core/v1/defaults.go).
  */
 export function defaultPod(pod: Pod): Pod {
-  const defaulted = structuredClone(pod);
+  const defaulted = copyJson(pod);
   const { spec } = defaulted;
   const startable: Container[] = [...spec.containers, ...(spec.initContainers ?? [])];
   for (const container of startable) requestFromLimitInPlace(container);

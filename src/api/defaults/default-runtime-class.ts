@@ -1,9 +1,10 @@
+import { copyJson } from '../../base/copy-json.ts';
 import type { RuntimeClass } from '../node/runtime-class.ts';
 import { roundListInPlace } from './default-container.ts';
 
 /** A copy as the API server would have stored it. */
 export function defaultRuntimeClass(runtimeClass: RuntimeClass): RuntimeClass {
-  const copy = structuredClone(runtimeClass);
+  const copy = copyJson(runtimeClass);
   roundListInPlace(copy.overhead?.podFixed);
   return copy;
 }

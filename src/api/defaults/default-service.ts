@@ -1,10 +1,11 @@
+import { copyJson } from '../../base/copy-json.ts';
 import type { Service } from '../core/service.ts';
 
 const affinityTimeoutSeconds = 10_800;
 
 /** A copy as the API server would have stored it, but for addresses and ports that it would have given out (upstream: SetDefaults_Service and the storage's normalization of cluster IPs). */
 export function defaultService(service: Service): Service {
-  const copy = structuredClone(service);
+  const copy = copyJson(service);
   const { spec } = copy;
   spec.sessionAffinity ||= 'None';
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;

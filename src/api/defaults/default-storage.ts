@@ -1,3 +1,4 @@
+import { copyJson } from '../../base/copy-json.ts';
 import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../core/persistent-volume.ts';
 import type { PersistentVolumeClaimSpec } from '../core/volume-source.ts';
@@ -6,7 +7,7 @@ import { roundListInPlace } from './default-container.ts';
 
 /** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolume and its generated callers). */
 export function defaultPersistentVolume(volume: PersistentVolume): PersistentVolume {
-  const copy = structuredClone(volume);
+  const copy = copyJson(volume);
   const { spec } = copy;
   spec.persistentVolumeReclaimPolicy ||= 'Retain';
   spec.volumeMode ??= 'Filesystem';
@@ -18,7 +19,7 @@ export function defaultPersistentVolume(volume: PersistentVolume): PersistentVol
 
 /** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolumeClaim). */
 export function defaultPersistentVolumeClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
-  const copy = structuredClone(claim);
+  const copy = copyJson(claim);
   defaultClaimSpecInPlace(copy.spec);
   return { ...copy, status: { ...copy.status, phase: copy.status?.phase || 'Pending' } };
 }
@@ -31,7 +32,7 @@ export function defaultClaimSpecInPlace(spec: PersistentVolumeClaimSpec): void {
 
 /** A copy as the API server would have stored it (upstream: SetDefaults_CSIDriver). */
 export function defaultCsiDriver(driver: CSIDriver): CSIDriver {
-  const copy = structuredClone(driver);
+  const copy = copyJson(driver);
   const { spec } = copy;
   spec.attachRequired ??= true;
   spec.podInfoOnMount ??= false;
