@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { StatusReason } from '../../api/status/api-status-error.ts';
-import { defineResource } from '../resources/define-resource.ts';
 import { validateMetadata } from './object-metadata.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
 import type { RegistryGround, Widget } from './testing/registry-ground.ts';
@@ -82,7 +81,7 @@ describe('the registry writes', () => {
     await assert.rejects(ground.registry.create(ground.request(widgets), body({ metadata: { name: 'a', finalizers: ['x.io/y', 'nameless', 'orphan'] }, spec: {} })), nameless);
     const { metadata, ...rest } = await ground.create({ name: 'b' });
     await assert.rejects(ground.registry.update(ground.request(widgets, 'b'), body({ ...rest, metadata: { ...metadata, finalizers: ['x.io/y', 'nameless'] } })), nameless);
-    const definition = defineResource(widgets);
+    const { definition } = ground.request(widgets);
     assert.deepEqual(validateMetadata(definition, { ...metadata, finalizers: ['nameless'] }, { ...metadata, finalizers: ['nameless'] }), []);
     assert.deepEqual(validateMetadata({ ...definition, rules: { ...definition.rules, anyFinalizer: true } }, { ...metadata, finalizers: ['nameless'] }), []);
   });
