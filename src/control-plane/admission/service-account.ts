@@ -1,10 +1,10 @@
-import { annotations } from '../../api/annotations.ts';
 import { pods, serviceAccounts } from '../../api/client/resource-types.ts';
 import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ServiceAccount } from '../../api/core/service-account.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import { generateName } from '../../api/generate-name.ts';
+import { isMirrorPod } from '../../api/pod.ts';
 import { secretNames } from '../../api/pod-references.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -34,7 +34,7 @@ export function createServiceAccountAdmission(options: ServiceAccountOptions): A
     handles: (attributes) => (attributes.operation === 'CREATE' && isAbout(attributes, pods)) || (attributes.operation === 'UPDATE' && isAbout(attributes, pods, 'ephemeralcontainers')),
     async mutate(attributes) {
       const pod = objectOf(attributes, pods);
-      if (attributes.operation !== 'CREATE' || isMirror(pod)) return pod;
+      if (attributes.operation !== 'CREATE' || isMirrorPod(pod)) return pod;
       const name = pod.spec.serviceAccountName || defaultAccount;
       const account = await lookUp(options, attributes, name);
       const named = { ...pod, spec: { ...pod.spec, serviceAccountName: name, serviceAccount: name } };
@@ -42,7 +42,7 @@ export function createServiceAccountAdmission(options: ServiceAccountOptions): A
     },
     async validate(attributes) {
       const pod = objectOf(attributes, pods);
-      if (isMirror(pod)) return checkMirror(attributes, pod);
+      if (isMirrorPod(pod)) return checkMirror(attributes, pod);
       const { serviceAccountName = '' } = pod.spec;
       if (serviceAccountName === '') throw refusal(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata.name}`);
       const account = await lookUp(options, attributes, serviceAccountName);
@@ -51,8 +51,6 @@ export function createServiceAccountAdmission(options: ServiceAccountOptions): A
     },
   };
 }
-
-const isMirror = (pod: Pod): boolean => pod.metadata.annotations?.[annotations.configMirror] !== undefined;
 
 function checkMirror(attributes: AdmissionAttributes, pod: Pod): void {
   if (pod.spec.serviceAccountName) throw refusal(attributes, 'a mirror pod may not reference service accounts');
