@@ -19,15 +19,3 @@ export interface Controller {
   /** Stops for good; resolves when no pass is running. */
   stop(): Promise<void>;
 }
-
-/** A condition of a status, as apps and batch have them. */
-export interface ConditionLike {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
-export function findCondition<C extends ConditionLike>(conditions: readonly C[] | undefined, type: string): C | undefined {
-  return conditions?.find((each) => each.type === type);
-}

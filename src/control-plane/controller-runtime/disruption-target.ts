@@ -1,16 +1,15 @@
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import { pods } from '../../api/client/resource-types.ts';
+import { findCondition, transitionTime } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodCondition } from '../../api/core/pod-status.ts';
-import { formatTime } from '../../api/time.ts';
 
 export const disruptionTarget = 'DisruptionTarget';
 
 /** The condition by which others (a Job's failure policy, say) see that the pod did not end by itself. */
 export function disruptionCondition({ metadata, status }: Pod, said: { readonly reason: string; readonly message: string }, nowMs: number): PodCondition {
-  const before = status?.conditions?.find(({ type }) => type === disruptionTarget);
-  const lastTransitionTime = before?.status === 'True' && before.lastTransitionTime !== undefined ? before.lastTransitionTime : formatTime(nowMs);
+  const lastTransitionTime = transitionTime(findCondition(status?.conditions, disruptionTarget), 'True', nowMs);
   return { type: disruptionTarget, ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }), status: 'True', lastTransitionTime, ...said };
 }
 

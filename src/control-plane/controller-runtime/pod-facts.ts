@@ -1,19 +1,15 @@
+import { findCondition, isConditionTrue } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
-import type { PodCondition } from '../../api/core/pod-status.ts';
 import { isTerminalPhase } from '../../api/pod.ts';
 import { parseTime } from '../../api/time.ts';
 
-function readyCondition({ status }: Pod): PodCondition | undefined {
-  return status?.conditions?.find(({ type, status: value }) => type === 'Ready' && value === 'True');
-}
-
-export function isPodReady(pod: Pod): boolean {
-  return readyCondition(pod) !== undefined;
+export function isPodReady({ status }: Pod): boolean {
+  return isConditionTrue(status?.conditions, 'Ready');
 }
 
 /** Wall milliseconds since when it is ready; undefined when it is not, or nobody knows. */
 export function readySinceMs(pod: Pod): number | undefined {
-  return parseTime(readyCondition(pod)?.lastTransitionTime);
+  return isPodReady(pod) ? parseTime(findCondition(pod.status?.conditions, 'Ready')?.lastTransitionTime) : undefined;
 }
 
 /** Ready for at least `minReadySeconds` (upstream: podutil.IsPodAvailable). */

@@ -1,6 +1,7 @@
 import type { Node } from '../../api/core/node.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
+import { findCondition, transitionTime } from '../../api/conditions.ts';
 import { formatTime } from '../../api/time.ts';
 
 /** What a fake node says it has. */
@@ -116,8 +117,7 @@ function containerFacts({ name, image = '' }: { readonly name: string; readonly 
 function conditions(pod: Pod, ready: 'True' | 'False', nowMs: number, reason?: string): NonNullable<PodStatus['conditions']> {
   const before = pod.status?.conditions ?? [];
   const of = (type: string, status: 'True' | 'False'): NonNullable<PodStatus['conditions']>[number] => {
-    const old = before.find((each) => each.type === type);
-    return { type, status, lastTransitionTime: old?.status === status ? (old.lastTransitionTime ?? formatTime(nowMs)) : formatTime(nowMs), ...(status === 'False' && { reason: reason ?? 'ContainersNotReady' }) };
+    return { type, status, lastTransitionTime: transitionTime(findCondition(before, type), status, nowMs), ...(status === 'False' && { reason: reason ?? 'ContainersNotReady' }) };
   };
   const others = before.filter(({ type }) => !['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].includes(type));
   return [...others, of('PodReadyToStartContainers', 'True'), of('Initialized', 'True'), of('Ready', ready), of('ContainersReady', ready), of('PodScheduled', 'True')];

@@ -1,3 +1,4 @@
+import { isConditionTrue } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ContainerStatus } from '../../api/core/pod-status.ts';
 import { isRestartableInit, isTerminalPhase } from '../../api/pod.ts';
@@ -30,7 +31,7 @@ export function summarizePod(pod: Pod): PodSummary {
   const begun: Progress = { ready: 0, status: gated ? 'SchedulingGated' : (status.reason || (status.phase ?? '')), restarts: 0, lastRestartMs: undefined };
   const sidecars: Progress = { ...begun };
   const initializing = judgeInitContainers(pod, begun, sidecars);
-  const initialized = status.conditions?.some((condition) => condition.type === 'Initialized' && condition.status === 'True') === true;
+  const initialized = isConditionTrue(status.conditions, 'Initialized');
   const shown = initializing && !initialized ? begun : judgeContainers(pod, { ...begun, restarts: sidecars.restarts, lastRestartMs: sidecars.lastRestartMs });
   if (pod.metadata.deletionTimestamp !== undefined) {
     if (status.reason === 'NodeLost') shown.status = 'Unknown';
@@ -77,7 +78,7 @@ function judgeContainers(pod: Pod, progress: Progress): Progress {
     }
   }
   if (progress.status !== 'Completed') return progress;
-  const isReady = pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+  const isReady = isConditionTrue(pod.status?.conditions, 'Ready');
   if (anyRuns && isReady) progress.status = 'Running';
   else if (failure !== '') progress.status = failure;
   else if (anyRuns) progress.status = 'NotReady';

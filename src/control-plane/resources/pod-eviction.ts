@@ -1,4 +1,5 @@
 import { podDisruptionBudgets } from '../../api/client/resource-types.ts';
+import { isConditionTrue, withCondition } from '../../api/conditions.ts';
 import type { DeleteOptions } from '../../api/core/delete-options.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isTerminalPhase } from '../../api/pod.ts';
@@ -84,7 +85,7 @@ function needsNoBudget(pod: Pod): boolean {
 
 /** A pod that is not ready costs nothing where the others are enough, or where the budget says that such never do. */
 function isFree(pod: Pod, { spec, status }: PodDisruptionBudget): boolean {
-  if (pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true) return false;
+  if (isConditionTrue(pod.status?.conditions, 'Ready')) return false;
   if (spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   const { currentHealthy = 0, desiredHealthy = 0 } = status ?? {};
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
@@ -115,12 +116,8 @@ export function spendDisruption(budget: PodDisruptionBudget, podName: string, no
 }
 
 function withoutRoom({ metadata, status }: PodDisruptionBudget, nowMs: number): NonNullable<PodDisruptionBudgetStatus['conditions']> {
-  const type = 'DisruptionAllowed';
-  const { conditions = [] } = status ?? {};
-  const before = conditions.find((condition) => condition.type === type);
-  const lastTransitionTime = before?.status === 'False' && before.lastTransitionTime ? before.lastTransitionTime : formatTime(nowMs);
-  const condition = { type, status: 'False' as const, observedGeneration: metadata.generation ?? 0, lastTransitionTime, reason: 'InsufficientPods', message: '' };
-  return before === undefined ? [...conditions, condition] : conditions.map((each) => (each === before ? condition : each));
+  const { generation: observedGeneration = 0 } = metadata;
+  return withCondition(status?.conditions, { type: 'DisruptionAllowed', status: 'False', observedGeneration, reason: 'InsufficientPods', message: '' }, nowMs);
 }
 
 function whyNone(name: string, { conditions = [], currentHealthy, desiredHealthy }: PodDisruptionBudgetStatus): string {

@@ -1,3 +1,4 @@
+import { withCondition } from '../../api/conditions.ts';
 import type { LabelSelector } from '../../api/core/meta.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodSpec } from '../../api/core/pod-spec.ts';
@@ -86,12 +87,7 @@ export function podGraceSeconds({ spec, status, metadata }: Pod, asked: number |
 
 /** The pod with one condition as given; its time changes only with its status (upstream: UpdatePodCondition). */
 export function withPodCondition(status: PodStatus, condition: PodCondition, nowMs: number): PodStatus {
-  const { conditions = [] } = status;
-  const index = conditions.findIndex(({ type }) => type === condition.type);
-  const before = conditions[index];
-  const lastTransitionTime = before?.status === condition.status && before.lastTransitionTime !== undefined ? before.lastTransitionTime : formatTime(nowMs);
-  const changed = { ...condition, lastTransitionTime };
-  return { ...status, conditions: index < 0 ? [...conditions, changed] : conditions.with(index, changed) };
+  return { ...status, conditions: withCondition(status.conditions, condition, nowMs) };
 }
 
 /** Of a write to `ephemeralcontainers` only those count. */

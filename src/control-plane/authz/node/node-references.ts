@@ -1,6 +1,6 @@
-import { annotations } from '../../../api/annotations.ts';
 import type { PersistentVolume, SecretReference } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { isMirrorPod } from '../../../api/pod.ts';
 import { claimNames, configMapNames, secretNames } from '../../../api/pod-references.ts';
 
 /** What a pod can give its node the right to read. */
@@ -15,7 +15,7 @@ export const referenceKey = (plural: ReferencedPlural, namespace: string, name: 
 export function podReferences(pod: Pod): string[] {
   const { namespace, name } = pod.metadata;
   const keys = [referenceKey('pods', namespace, name)];
-  if (isMirror(pod)) return keys;
+  if (isMirrorPod(pod)) return keys;
   const add = (plural: ReferencedPlural, names: Iterable<string>): void => {
     for (const each of names) keys.push(referenceKey(plural, namespace, each));
   };
@@ -27,7 +27,6 @@ export function podReferences(pod: Pod): string[] {
   return keys;
 }
 
-export const isMirror = (pod: Pod): boolean => pod.metadata.annotations?.[annotations.configMirror] !== undefined;
 
 interface NamedSecret {
   readonly namespace: string;

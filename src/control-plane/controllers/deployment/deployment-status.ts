@@ -1,8 +1,8 @@
 import type { Deployment, DeploymentCondition, DeploymentStatus } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
+import { findCondition } from '../../../api/conditions.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime, parseTime } from '../../../api/time.ts';
-import { findCondition } from '../../controller-runtime/controller.ts';
 import { hasProgressDeadline, isComplete, maxUnavailable, totalSize, wantedReplicas } from './deployment-facts.ts';
 
 /** What happened to the set of the newest template in this pass, if anything that the status tells. */

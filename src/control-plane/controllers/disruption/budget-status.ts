@@ -1,7 +1,7 @@
-import type { Condition } from '../../../api/core/condition.ts';
+import { withCondition } from '../../../api/conditions.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
-import { formatTime, parseTime } from '../../../api/time.ts';
+import { parseTime } from '../../../api/time.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 
@@ -85,14 +85,6 @@ export function failedBudgetStatus({ status }: PodDisruptionBudget, why: string,
   const { observedGeneration } = status ?? {};
   const condition = { type: allowed, status: 'False', reason: 'SyncFailed', message: why, ...(observedGeneration !== undefined && { observedGeneration }) } as const;
   return { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...status, disruptionsAllowed: 0, conditions: withCondition(status?.conditions ?? [], condition, nowMs) };
-}
-
-function withCondition(conditions: readonly Condition[], condition: Omit<Condition, 'lastTransitionTime'>, nowMs: number): Condition[] {
-  const index = conditions.findIndex(({ type }) => type === condition.type);
-  const before = conditions[index];
-  const lastTransitionTime = before?.status === condition.status && before.lastTransitionTime !== undefined ? before.lastTransitionTime : formatTime(nowMs);
-  const changed = { ...condition, lastTransitionTime };
-  return index < 0 ? [...conditions, changed] : conditions.with(index, changed);
 }
 
 /** A kubelet may take its time after it has said that it ends a pod. */

@@ -2,6 +2,7 @@ import type { Informer } from '../../../api/client/informer.ts';
 import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { leases, nodes, pods } from '../../../api/client/resource-types.ts';
+import { isConditionTrue } from '../../../api/conditions.ts';
 import type { Lease } from '../../../api/coordination/lease.ts';
 import type { Node, Taint } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -126,7 +127,7 @@ class NodeWatcher {
     const nowText = this.#nowText();
     await Promise.all(
       this.#podsByNode.get(name).map(async (pod) => {
-        if (pod.status?.conditions?.find(({ type }) => type === 'Ready')?.status !== 'True') return;
+        if (!isConditionTrue(pod.status?.conditions, 'Ready')) return;
         const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: nowText }];
         try {
           await this.#options.client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: { conditions } } }, { subresource: 'status' });

@@ -1,3 +1,4 @@
+import { isConditionTrue } from '../../../api/conditions.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
@@ -6,7 +7,7 @@ const outOfService = 'node.kubernetes.io/out-of-service';
 
 /** Somebody has said that the machine is off for good: nobody will report that its pods are gone. */
 export function isOutOfService(node: Node | undefined): boolean {
-  const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+  const ready = isConditionTrue(node?.status?.conditions, 'Ready');
   return !ready && (node?.spec?.taints ?? []).some(({ key }) => key === outOfService);
 }
 

@@ -1,8 +1,8 @@
 import type { ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '../../../api/apps/replica-set.ts';
+import { findCondition } from '../../../api/conditions.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime } from '../../../api/time.ts';
-import { findCondition } from '../../controller-runtime/controller.ts';
 import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
 
 export interface ReplicaSetFacts {

@@ -1,7 +1,7 @@
 import type { Patch } from '../../../api/client/api-client.ts';
+import { findCondition, transitionTime } from '../../../api/conditions.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodCondition } from '../../../api/core/pod-status.ts';
-import { formatTime } from '../../../api/time.ts';
 
 /** What the scheduler wants a pod's status to say. */
 export interface WantedStatus {
@@ -28,11 +28,10 @@ export function computeStatusPatch(pod: Pod, { condition, nominatedNodeName }: W
 
 /** The time of transition is that of the status, not of the message (upstream: podutil.UpdatePodCondition). */
 function changedCondition({ metadata, status }: Pod, wanted: NonNullable<WantedStatus['condition']>, nowMs: number): PodCondition | undefined {
-  const known = status?.conditions?.find(({ type }) => type === wanted.type);
+  const known = findCondition(status?.conditions, wanted.type);
   const isSame = known !== undefined && known.status === wanted.status && known.reason === wanted.reason && known.message === wanted.message;
   if (isSame && known.observedGeneration === metadata.generation) return undefined;
-  const since = known?.status === wanted.status ? known.lastTransitionTime : undefined;
-  return { ...wanted, lastTransitionTime: since ?? formatTime(nowMs), ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }) };
+  return { ...wanted, lastTransitionTime: transitionTime(known, wanted.status, nowMs), ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }) };
 }
 
 /** As long as an event's note may be. */

@@ -1,0 +1,29 @@
+import { formatTime } from './time.ts';
+
+/** A condition of a status, of whatever kind. */
+export interface ConditionLike {
+  readonly type: string;
+  readonly status: string;
+}
+
+export function findCondition<C extends ConditionLike>(conditions: readonly C[] | undefined, type: string): C | undefined {
+  return conditions?.find((each) => each.type === type);
+}
+
+/** Whether the condition is there and says `True`; `Unknown` is not. */
+export function isConditionTrue(conditions: readonly ConditionLike[] | undefined, type: string): boolean {
+  return findCondition(conditions, type)?.status === 'True';
+}
+
+/** The time of transition is that of the status, not of its reason or message: it stays while the status does (upstream: SetStatusCondition, UpdatePodCondition). */
+export function transitionTime(before: (ConditionLike & { readonly lastTransitionTime?: string }) | undefined, status: string, nowMs: number): string {
+  return before?.status === status && before.lastTransitionTime !== undefined && before.lastTransitionTime !== '' ? before.lastTransitionTime : formatTime(nowMs);
+}
+
+/** The conditions with this one in the place of the one of its type, or behind all. */
+export function withCondition<C extends ConditionLike & { lastTransitionTime?: string }>(conditions: readonly C[] | undefined, condition: C, nowMs: number): C[] {
+  const list = conditions ?? [];
+  const index = list.findIndex(({ type }) => type === condition.type);
+  const changed = { ...condition, lastTransitionTime: transitionTime(list[index], condition.status, nowMs) };
+  return index < 0 ? [...list, changed] : list.with(index, changed);
+}
