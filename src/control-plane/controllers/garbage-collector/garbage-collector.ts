@@ -20,7 +20,7 @@ export interface GarbageCollectorOptions extends ControllerOptions {
 
 /**
  * Deletes what nobody owns any more, and lets owners go that wait for it (upstream: garbagecollector).
- * 1. Whether an owner is there is asked of the server, never concluded from a cache.
+ * 1. That an owner is gone is asked of the server, never concluded from a cache. That it is there may be: its end would be an event.
  * 2. An object is deleted only as the one that was judged: another of its name, or a newer version, is judged anew.
  */
 export function createGarbageCollector(options: GarbageCollectorOptions): Controller {
@@ -33,20 +33,27 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
     const consider = (object: GraphNode['object']): void => {
       if (object.metadata.ownerReferences !== undefined || isLeaving(object)) add({ type: informer.type, object });
     };
+    const wakeOwners = ({ metadata }: GraphNode['object'], which: (reference: OwnerReference) => boolean): void => {
+      for (const reference of (metadata.ownerReferences ?? []).filter(which)) {
+        const type = graph.typeOf(reference.apiVersion, reference.kind);
+        if (type !== undefined) queue.add(keyFor(type, { namespace: type.namespaced ? metadata.namespace : '', name: reference.name }));
+      }
+    };
     return informer.addHandlers({
       onAdd: consider,
       onUpdate: (before, after) => {
-        if (before.metadata.ownerReferences !== after.metadata.ownerReferences || isLeaving(after)) consider(after);
+        if (before.metadata.ownerReferences !== after.metadata.ownerReferences) {
+          consider(after);
+          // An owner that it has held up so far may wait for nothing more.
+          wakeOwners(before, (reference) => !isHeldUpBy(after, reference));
+        } else if (isLeaving(after)) consider(after);
         // An owner that begins to wait has its dependents looked at.
         if (isLeaving(after) && !isLeaving(before)) for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
       },
       onDelete: (last) => {
         for (const dependent of graph.dependentsOf(last.metadata.uid)) add(dependent);
         // Its owners may have waited for it.
-        for (const { apiVersion, kind, name } of last.metadata.ownerReferences ?? []) {
-          const type = graph.typeOf(apiVersion, kind);
-          if (type !== undefined) queue.add(keyFor(type, { namespace: type.namespaced ? last.metadata.namespace : '', name }));
-        }
+        wakeOwners(last, () => true);
       },
     });
   });
@@ -55,6 +62,11 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
 
 const keyFor = (type: ResourceType, key: { readonly namespace: string; readonly name: string }): string => `${type.group}|${type.plural}|${formatKey(key)}`;
 const queueKey = ({ type, object }: GraphNode): string => keyFor(type, keyOf(object));
+
+/** Whether the object still keeps this owner from going first. */
+function isHeldUpBy({ metadata }: GraphNode['object'], { uid }: OwnerReference): boolean {
+  return (metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true);
+}
 
 /** Deleted, and held by a finalizer of the garbage collector. */
 function isLeaving({ metadata }: GraphNode['object']): boolean {
@@ -90,7 +102,8 @@ class Collector {
       await Promise.all(dependents.map((dependent) => this.#dropReferences(dependent, [uid])));
       return this.#removeFinalizer(node, orphanFinalizer);
     }
-    const blocking = dependents.filter(({ object }) => (object.metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true));
+    // What owns itself would wait for ever.
+    const blocking = dependents.filter(({ object }) => object.metadata.uid !== uid && (object.metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true));
     if (blocking.length === 0) return this.#removeFinalizer(node, foregroundFinalizer);
     for (const dependent of dependents) await this.#judge(dependent);
   }
@@ -98,23 +111,43 @@ class Collector {
   async #judge(node: GraphNode): Promise<void> {
     const { metadata } = node.object;
     const owners: JudgedOwner[] = [];
-    for (const reference of metadata.ownerReferences ?? []) owners.push({ reference, state: await this.#stateOf(node, reference) });
+    for (const reference of metadata.ownerReferences ?? []) {
+      const state = await this.#stateOf(node, reference);
+      // Of an owner that cannot be known nothing is concluded.
+      if (state === undefined) return;
+      owners.push({ reference, state });
+    }
     const judgement = judgeByOwners(
       { finalizers: metadata.finalizers ?? [], deleting: metadata.deletionTimestamp !== undefined, hasDependents: this.#graph.hasDependents(metadata.uid) },
       owners,
     );
     if (judgement.kind === 'dropReferences') return this.#dropReferences(node, judgement.uids);
-    if (judgement.kind === 'delete') return this.#delete(node, judgement.policy);
+    if (judgement.kind !== 'delete') return;
+    if (judgement.policy === 'Foreground') await this.#breakCircle(node);
+    return this.#delete(node, judgement.policy);
   }
 
-  async #stateOf({ object }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): Promise<OwnerState> {
+  /** Where what it owns waits for it in turn, one of them has to go first: it holds its owners up no longer (upstream: unblockOwnerReferences). */
+  async #breakCircle({ type, object }: GraphNode): Promise<void> {
+    const { uid, ownerReferences = [] } = object.metadata;
+    const isCircle = this.#graph.dependentsOf(uid).some((dependent) => dependent.object.metadata.finalizers?.includes(foregroundFinalizer) === true && isLeaving(dependent.object));
+    const blocking = ownerReferences.filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true);
+    if (!isCircle || blocking.length === 0) return;
+    const freed = blocking.map((reference) => ({ uid: reference.uid, blockOwnerDeletion: false }));
+    await this.#options.client.patch(type, keyOf(object), { type: 'strategic', body: { metadata: { uid, ownerReferences: freed } } });
+  }
+
+  /** Undefined: its kind is not known here, or it could never be an owner of this object. */
+  async #stateOf({ object }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): Promise<OwnerState | undefined> {
     const type = this.#graph.typeOf(apiVersion, kind);
-    // Of a kind that is not known here nothing can be said, so nothing is deleted for it; nor for an owner that could never be one.
-    if (type === undefined || (type.namespaced && object.metadata.namespace === '')) return 'solid';
+    if (type === undefined || (type.namespaced && object.metadata.namespace === '')) return undefined;
+    const key = { namespace: type.namespaced ? object.metadata.namespace : '', name };
+    const known = this.#graph.find(type.plural, type.group, key)?.object.metadata;
+    if (known?.uid === uid && known.deletionTimestamp === undefined) return 'solid';
     try {
-      const owner = await this.#options.client.get(type, { namespace: type.namespaced ? object.metadata.namespace : '', name });
-      if (owner.metadata.uid !== uid) return 'absent';
-      return owner.metadata.deletionTimestamp !== undefined && owner.metadata.finalizers?.includes(foregroundFinalizer) === true ? 'waiting' : 'solid';
+      const { metadata } = await this.#options.client.get(type, key);
+      if (metadata.uid !== uid) return 'absent';
+      return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer) === true ? 'waiting' : 'solid';
     } catch (error) {
       if (isApiError(error, 'NotFound')) return 'absent';
       throw error;

@@ -13,12 +13,14 @@ export interface GraphNode {
 export class OwnerGraph {
   readonly #kinds: readonly { readonly informer: Informer<ApiObject>; readonly byOwner: ObjectIndex<ApiObject> }[];
   readonly #types = new Map<string, ResourceType>();
+  readonly #informers = new Map<string, Informer<ApiObject>>();
 
   constructor(informers: Informers, types: readonly ResourceType[]) {
     this.#kinds = types.map((type) => {
       const informer = informers.for(type);
       return { informer, byOwner: informer.index('owners', (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)) };
     });
+    for (const { informer } of this.#kinds) this.#informers.set(`${informer.type.group}/${informer.type.plural}`, informer);
     for (const type of types) this.#types.set(`${apiVersionOf(type)}/${type.kind}`, type);
   }
 
@@ -35,9 +37,9 @@ export class OwnerGraph {
   }
 
   find(plural: string, group: string, key: ObjectKey): GraphNode | undefined {
-    const kind = this.#kinds.find(({ informer: { type } }) => type.plural === plural && type.group === group);
-    const object = kind?.informer.get(key);
-    return kind === undefined || object === undefined ? undefined : { type: kind.informer.type, object };
+    const informer = this.#informers.get(`${group}/${plural}`);
+    const object = informer?.get(key);
+    return informer === undefined || object === undefined ? undefined : { type: informer.type, object };
   }
 
   /** The kind an owner reference names, if it is one of those watched. Versions of a group count as one. */

@@ -1,9 +1,9 @@
 import type { Informer } from '../../../api/client/informer.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
-import { namespaces } from '../../../api/client/resource-types.ts';
+import { namespaces, pods } from '../../../api/client/resource-types.ts';
 import type { Namespace } from '../../../api/core/namespace.ts';
-import { formatGroupResource, isApiError } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError, formatGroupResource, isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
@@ -14,6 +14,8 @@ import type { Remains } from './namespace-conditions.ts';
 /** Upstream: --concurrent-namespace-syncs. */
 const WORKERS = 10;
 const finalizer = 'kubernetes';
+/** The end of each object wakes its namespace; this is for an object that came and went without the informers having seen it. */
+const unseenMs = 15_000;
 
 export interface NamespaceControllerOptions extends ControllerOptions {
   /** All kinds that live in namespaces. */
@@ -49,31 +51,37 @@ function wakeSpace(spaces: Informer<Namespace>, { metadata }: ApiObject, conside
 class NamespaceEmptier {
   readonly #options: NamespaceControllerOptions;
   readonly #spaces: Informer<Namespace>;
+  readonly #podsFirst: readonly ResourceType[];
 
   constructor(options: NamespaceControllerOptions, spaces: Informer<Namespace>) {
     this.#options = options;
+    this.#podsFirst = [...options.types].sort((left, right) => Number(right.plural === pods.plural) - Number(left.plural === pods.plural));
     this.#spaces = spaces;
   }
 
-  async sync(name: string): Promise<void> {
+  async sync(name: string): Promise<number | undefined> {
     const space = this.#spaces.get({ namespace: '', name });
-    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(finalizer) !== true) return;
+    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(finalizer) !== true) return undefined;
     const remains = await this.#empty(name);
     const current = await this.#tell(space, remains);
-    if (current === undefined || remains.counts.size > 0 || remains.failures.length > 0) return;
+    // Tried again, later each time: nothing may happen in the namespace that would wake it.
+    if (remains.failures.length > 0) throw new ApiStatusError('InternalError', `unable to delete all of namespace ${name}: ${remains.failures.join(', ')}`);
+    if (current === undefined) return undefined;
+    if (remains.counts.size > 0) return unseenMs;
     const finalizers = (current.spec.finalizers ?? []).filter((each) => each !== finalizer);
     try {
       await this.#options.client.update(namespaces, { ...current, spec: { ...current.spec, finalizers } }, { subresource: 'finalize' });
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
+    return undefined;
   }
 
   async #empty(namespace: string): Promise<Remains> {
     const counts = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const failures: string[] = [];
-    for (const type of this.#options.types) {
+    for (const type of this.#podsFirst) {
       try {
         await this.#deleteAll(type, namespace);
         const { items } = await this.#options.client.list(type, namespace);
@@ -83,6 +91,8 @@ class NamespaceEmptier {
         if (!isApiError(error)) throw error;
         failures.push(`${formatGroupResource(type)}: ${error.message}`);
       }
+      // What pods may still need (policies, secrets) stays until they are gone (upstream: OrderedNamespaceDeletion).
+      if (type.plural === pods.plural && type.group === pods.group && (counts.size > 0 || failures.length > 0)) break;
     }
     return { counts, finalizers, failures };
   }
