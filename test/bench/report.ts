@@ -13,7 +13,7 @@ export type Target = { kind: 'atMost'; value: number } | { kind: 'atLeast'; valu
 export interface Row {
   name: string;
   title: string;
-  unit: 'ms' | 's' | 'mcpu' | 'MiB' | '/s' | 'events';
+  unit: 'ms' | 'µs' | 'mcpu' | 'MiB' | '/s' | 'events';
   agent: readonly number[];
   /** The same work by raw calls (of CRI, SQLite, etcd); empty where there is none. */
   floor: readonly number[];

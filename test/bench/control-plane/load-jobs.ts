@@ -107,6 +107,13 @@ export const jobs = {
     for (const member of members) member.close();
     return rates;
   },
+  /** What a get has to ask at least, when others may have written: a read of one key that is not older than any write acknowledged before. */
+  etcdGets: async ({ endpoint, ...effort }: Effort & { readonly endpoint: string }): Promise<Rates> => {
+    const member = new EtcdClient({ endpoints: [endpoint], clock: systemClock });
+    const rates = await repeat([member], effort, () => member.kv.range({ key: '/floor/0' }));
+    member.close();
+    return rates;
+  },
   /** The same puts into a bare table: as many in a transaction as there are clients, each transaction durable before the next (synchronous=FULL). */
   sqlitePuts: async ({ folder, value, clients, seconds }: { readonly folder: string; readonly value: string; readonly clients: number; readonly seconds: number }): Promise<Rates> => {
     const database = new DatabaseSync(join(folder, 'floor.db'));

@@ -38,6 +38,7 @@ export async function measurePods(context: StageContext): Promise<void> {
 }
 
 async function measureScheduling(cluster: TestCluster, load: LoadProcess, { add }: StageContext): Promise<void> {
+  const beforeMs = processCpuMs(cluster.pid());
   const startMs = performance.now();
   const created = await load.run('creates', { kubeconfig: cluster.kubeconfig, kind: 'pods', clients: CLIENTS, count: SCHEDULED, prefix: 'first', schedulerName: 'default-scheduler' });
   await untilNone(cluster, 'spec.nodeName=');
@@ -46,6 +47,7 @@ async function measureScheduling(cluster: TestCluster, load: LoadProcess, { add 
   add({ name: 'scheduling-creates', title: '  of which: created', unit: '/s', agent: [created.perSecond], floor: [] });
   await untilNone(cluster, 'status.phase!=Running');
   add({ name: 'scheduling-running', title: '  and said to be running', unit: '/s', agent: [(SCHEDULED * 1000) / (performance.now() - startMs)], floor: [] });
+  add({ name: 'scheduling-cpu', title: '  processor time of one, from its creation to running', unit: 'µs', agent: [((processCpuMs(cluster.pid()) - beforeMs) * 1000) / SCHEDULED], floor: [] });
 }
 
 async function untilNone(cluster: TestCluster, fieldSelector: string): Promise<void> {
