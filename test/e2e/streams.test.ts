@@ -1,0 +1,140 @@
+// Commands that reach through the API server to a kubelet, and those that look at the cluster as a whole.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { after, before, describe, it } from 'node:test';
+import { readKubeconfig } from '../../src/client/kubeconfig.ts';
+import { machineEnvironment } from '../../src/up/commands.ts';
+import { startCluster } from './support/cluster.ts';
+import type { TestCluster } from './support/cluster.ts';
+import { eventually } from './support/eventually.ts';
+import { scopedKubectl } from './support/scoped-kubectl.ts';
+import { registerStreamingNode, startStreamingKubelet } from './support/streaming-kubelet.ts';
+import type { StreamingKubelet } from './support/streaming-kubelet.ts';
+
+describe('kubectl through the API server', { concurrency: 4 }, () => {
+  let cluster: TestCluster;
+  let kubelet: StreamingKubelet;
+  before(async () => {
+    kubelet = await startStreamingKubelet();
+    cluster = await startCluster({ nodes: 1 });
+    await cluster.kubectl(['create', 'namespace', 'streams']);
+    await registerStreamingNode(cluster, { node: 'streaming', namespace: 'streams', pod: 'talks', port: kubelet.port });
+  });
+  after(async () => {
+    await cluster.stop();
+    await kubelet.stop();
+  });
+  const kubectl = (words: string, input?: string): ReturnType<TestCluster['tryKubectl']> => cluster.tryKubectl(['--namespace=streams', ...words.split(' ')], input);
+
+  it('logs and node proxies reach the kubelet, which sees who asks', async () => {
+    assert.equal((await kubectl('logs talks')).stdout, 'first\nsecond\n');
+    assert.equal((await kubectl('logs talks -c main --tail=1')).stdout, 'second\n');
+    assert.match((await kubectl('logs talks -c nobody')).stderr, /container nobody is not valid for pod talks/);
+    assert.equal((await kubectl('get --raw /api/v1/nodes/streaming/proxy/stats/summary')).stdout, 'you asked for /stats/summary');
+    assert.deepEqual(kubelet.requests.find(({ path }) => path.startsWith('/containerLogs')), { path: '/containerLogs/streams/talks/main', by: 'kube-apiserver-kubelet-client' });
+  });
+
+  it('commands run over WebSocket, with their streams and their exit code', async (test) => {
+    const { minor } = (JSON.parse((await kubectl('version --client -o json')).stdout) as { clientVersion: { minor: string } }).clientVersion;
+    // Before 1.31 kubectl only speaks SPDY, which the kubelet of this test does not.
+    if (parseInt(minor, 10) < 31) return void test.diagnostic(`kubectl 1.${minor} has no WebSockets`);
+    const hello = await kubectl('exec talks -- hello');
+    assert.deepEqual([hello.code, hello.stdout, hello.stderr], [0, 'hello\n', 'warned\n']);
+    assert.equal((await kubectl('exec talks -- fail')).code, 3);
+    assert.deepEqual((await kubectl('exec -i talks -- cat', 'said and repeated')).stdout, 'said and repeated');
+    assert.match((await kubectl('exec talks -c nobody -- hello')).stderr, /container nobody|container not found|nobody/);
+  });
+
+  it('other protocols pass as they are, in both directions', async () => {
+    const { ca, certificate: cert, key } = readKubeconfig(cluster.kubeconfig);
+    for (const [path, protocol] of [['exec?command=ls&stdout=1', 'v4.channel.k8s.io'], ['portforward', 'portforward.k8s.io']] as const) {
+      const socket = connect({ host: '127.0.0.1', port: cluster.port, ca, cert, key, ALPNProtocols: ['http/1.1'] });
+      await once(socket, 'secureConnect');
+      let heard = '';
+      socket.setEncoding('latin1').on('data', (text: string) => (heard += text));
+      socket.write(`POST /api/v1/namespaces/streams/pods/talks/${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\nx-stream-protocol-version: ${protocol}\r\n\r\n`);
+      await eventually(() => Promise.resolve(assert.match(heard, /^HTTP\/1\.1 101 /)));
+      socket.write(Buffer.from([0x80, 0x03, 0x00, 0x01, 0xff, 0x0d, 0x0a]));
+      await eventually(() => Promise.resolve(assert.ok(heard.endsWith('\x80\x03\x00\x01\xff\r\n'))));
+      socket.destroy();
+    }
+    assert.ok(kubelet.requests.some(({ path }) => path === '/portForward/streams/talks'));
+    assert.ok(kubelet.requests.some(({ path }) => path.startsWith('/exec/streams/talks/main?')));
+  });
+
+  it('nodes that nobody reaches are told of as upstream tells', async () => {
+    await registerStreamingNode(cluster, { node: 'dead', namespace: 'streams', pod: 'dead', port: 1 });
+    assert.match((await kubectl('logs dead')).stderr, /^Error from server: Get "https:\/\/localhost:1\/containerLogs\/streams\/dead\/main": dial tcp localhost:1: connect: connection refused/m);
+    assert.match((await kubectl('exec dead -- ls')).stderr, /error dialing backend: dial tcp localhost:1: connect: connection refused/);
+    assert.match((await kubectl('attach dead')).stderr, /error dialing backend: dial tcp localhost:1: connect: connection refused/);
+    assert.match((await kubectl('port-forward dead :80')).stderr, /error dialing backend: dial tcp localhost:1: connect: connection refused/);
+    assert.match((await kubectl('get --raw /api/v1/nodes/dead/proxy/healthz')).stderr, /^Error from server \(ServiceUnavailable\): error trying to reach service: dial tcp localhost:1: connect: connection refused/m);
+    assert.match((await kubectl('logs nobody')).stderr, /pods "nobody" not found/);
+    await cluster.kubectl(['--namespace=streams', 'create', 'service', 'clusterip', 'empty', '--tcp=80']);
+    assert.match((await kubectl('get --raw /api/v1/namespaces/streams/services/empty/proxy/')).stderr, /\(ServiceUnavailable\): no endpoints available for service "empty"/);
+  });
+
+  it('top says that there are no metrics', async () => {
+    for (const what of ['nodes', 'pods']) assert.match((await kubectl(`top ${what}`)).stderr, /Metrics API not available/);
+  });
+
+  it('version, api-versions, api-resources and cluster-info tell what there is', async () => {
+    assert.match((await kubectl('version')).stdout, /^Server Version: v1\.36\.0/m);
+    const { stdout } = await kubectl('api-versions');
+    for (const version of ['v1', 'apps/v1', 'batch/v1', 'policy/v1', 'events.k8s.io/v1', 'rbac.authorization.k8s.io/v1']) assert.ok(stdout.split('\n').includes(version), version);
+    assert.match((await kubectl('api-resources --api-group=apps --namespaced=true -o wide')).stdout, /deployments\s+deploy\s+apps\/v1\s+true\s+Deployment\s+create,delete,deletecollection,get,list,patch,update,watch\s+all/);
+    assert.match((await kubectl('cluster-info')).stdout, /is running at/);
+    // The dump asks for ReplicationControllers after nodes and events; they are not served.
+    const dump = await kubectl('cluster-info dump --namespaces=kube-public');
+    for (const kind of ['NodeList', 'EventList']) assert.ok(dump.stdout.includes(`"kind": "${kind}"`), `${kind} is in the dump`);
+    assert.match(dump.stderr, /NotFound.*could not find the requested resource/);
+  });
+
+  it('events are shown, chosen and watched, by both commands', async () => {
+    const { run, namespace } = await scopedKubectl(cluster, 'events');
+    await run(['run', 'chosen', '--image=x']);
+    await run(['run', 'stuck', '--image=x', '--overrides={"spec":{"nodeSelector":{"no":"where"}}}']);
+    await eventually(async () => assert.match(await run('events --for pod/chosen'), /Normal\s+Scheduled\s+Pod\/chosen\s+Successfully assigned events\/chosen to fake-0/));
+    await eventually(async () => assert.match(await run('events --types=Warning'), /Warning\s+FailedScheduling\s+Pod\/stuck\s+0\/\d+ nodes are available: /));
+    assert.match(await run('get events --field-selector=involvedObject.name=stuck,type=Warning'), /FailedScheduling\s+pod\/stuck/);
+    assert.match(await run('get events.events.k8s.io --sort-by=.metadata.creationTimestamp'), /Scheduled\s+pod\/chosen/);
+    assert.match(await run('describe pod stuck'), /Warning\s+FailedScheduling\s+\S+\s+default-scheduler/);
+    for (const [index, command] of [['events', '--watch'], ['get', 'events', '--watch-only']].entries()) {
+      const watching = spawn('kubectl', [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, `--namespace=${namespace}`, ...command], { stdio: ['ignore', 'pipe', 'ignore'], env: { ...machineEnvironment(), HOME: '/nonexistent' } });
+      let seen = '';
+      watching.stdout.setEncoding('utf8').on('data', (text: string) => (seen += text));
+      // It is not known when the watch has begun, so there is something new until it is seen.
+      let made = 0;
+      await eventually(async () => {
+        await run(['run', `later-${index}-${made++}`, '--image=x']);
+        assert.match(seen, new RegExp(`Scheduled.*later-${index}-`));
+      });
+      const exited = once(watching, 'exit');
+      watching.kill();
+      await exited;
+    }
+  });
+
+  it('proxy serves the API on a local port without credentials', async () => {
+    const proxy = spawn('kubectl', [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, 'proxy', '--port=0'], { stdio: ['ignore', 'pipe', 'ignore'], env: { ...machineEnvironment(), HOME: '/nonexistent' } });
+    const exited = once(proxy, 'exit');
+    try {
+      let said = '';
+      proxy.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+      const port = await eventually(() => {
+        const [, found] = /127\.0\.0\.1:(\d+)/.exec(said) ?? [];
+        assert.ok(found !== undefined);
+        return Promise.resolve(found);
+      });
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces/streams/pods/talks`);
+      assert.equal(((await answer.json()) as { metadata: { name: string } }).metadata.name, 'talks');
+      const logs = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces/streams/pods/talks/log`);
+      assert.equal(await logs.text(), 'first\nsecond\n');
+    } finally {
+      proxy.kill();
+      await exited;
+    }
+  });
+});
