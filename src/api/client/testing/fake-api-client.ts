@@ -113,11 +113,13 @@ export class FakeApiClient implements ApiClient {
     const given = name !== '' || prefix === '' ? name : generateName(prefix, this.#random);
     if (given === '') throw badRequest('name or generateName is required');
     if (this.#kind(type).has(formatKey({ namespace, name: given }))) throw alreadyExists(type, given);
-    const { status: _status, ...rest } = object as T & Loose;
+    const { status, ...rest } = object as T & Loose;
     const created = {
       kind: type.kind,
       apiVersion: apiVersionOf(type),
       ...rest,
+      // Who registers a node says how it is (upstream: its strategy leaves status alone).
+      ...(type.plural === 'nodes' && { status }),
       metadata: { ...object.metadata, name: given, uid: this.#random.uuid(), creationTimestamp: this.#now(), generation: 1 },
     } as unknown as T;
     return options.dryRun === true ? created : this.#store(type, 'ADDED', created);
