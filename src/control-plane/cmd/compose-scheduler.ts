@@ -19,6 +19,6 @@ export function composeScheduler({ scheduler }: ControlPlaneOptions, api: Compos
 function configOf(file: string | undefined): SchedulerConfig {
   if (file === undefined) return defaultSchedulerConfig();
   const read = readSchedulerConfig(parse(readFileSync(file, 'utf8')) as unknown);
-  if ('errors' in read) throw new KubeletError('Invalid', `${file}: ${read.errors.join('; ')}`);
+  if ('errors' in read) throw new KubeletError('Invalid', `--scheduler-config ${file}: ${read.errors.join('; ')}`);
   return read.config;
 }
