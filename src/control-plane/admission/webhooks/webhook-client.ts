@@ -25,6 +25,8 @@ export interface WebhookClientOptions {
 interface Target {
   /** As errors name it. */
   readonly url: string;
+  /** As the `Host` header has it. */
+  readonly authority: string;
   readonly host: string;
   readonly port: number;
   readonly path: string;
@@ -42,13 +44,13 @@ export class WebhookClient {
   }
 
   readonly post: PostReview = async (client, review, timeoutSeconds) => {
-    const { url, host, port, path, serverName } = this.#targetOf(client, timeoutSeconds);
+    const { url, authority, host, port, path, serverName } = this.#targetOf(client, timeoutSeconds);
     const ca = client.caBundle === undefined || client.caBundle === '' ? undefined : Buffer.from(client.caBundle, 'base64').toString();
     const text = JSON.stringify(review);
     const abort = new AbortController();
     const timer = this.#options.clock.setTimer(timeoutSeconds * 1000, () => abort.abort());
     try {
-      const headers = { accept: 'application/json', 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), 'user-agent': 'kube-apiserver-admission', host: new URL(url).host };
+      const headers = { accept: 'application/json', 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), 'user-agent': 'kube-apiserver-admission', host: authority };
       const agent = this.#agentOf(`${ca ?? ''} ${serverName} ${host}:${port}`);
       const servername = isIP(serverName) === 0 ? serverName : '';
       const answer = await send({ host, port, path, method: 'POST', headers, agent, servername, signal: abort.signal, ...(ca !== undefined && { ca }) }, text);
@@ -82,13 +84,13 @@ export class WebhookClient {
     if (url !== undefined) {
       const { hostname, port, pathname, host } = new URL(url);
       const bare = hostname.replace(/^\[|\]$/g, '');
-      return { url: `https://${host}${pathname}?${query}`, host: bare, port: port === '' ? 443 : Number(port), path: `${pathname}?${query}`, serverName: bare };
+      return { url: `https://${host}${pathname}?${query}`, authority: host, host: bare, port: port === '' ? 443 : Number(port), path: `${pathname}?${query}`, serverName: bare };
     }
     if (service === undefined) throw new Error('webhook configuration must have either service or URL');
     const { namespace, name, path = '/', port = 443 } = service;
     const serverName = `${name}.${namespace}.svc`;
     const full = `${path.startsWith('/') ? path : `/${path}`}?${query}`;
-    return { ...this.#addressOf(namespace, name, port), url: `https://${serverName}:${port}${full}`, path: full, serverName };
+    return { ...this.#addressOf(namespace, name, port), url: `https://${serverName}:${port}${full}`, authority: `${serverName}:${port}`, path: full, serverName };
   }
 
   /** One of the service's ready addresses, which can be reached without anything that makes its cluster address work. */

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { endpointSlices, services } from '../../../api/client/resource-types.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { FakeObjectReader } from '../../model/testing/fake-object-reader.ts';
+import { makeWebhookCertificate } from '../testing/webhook-certificate.ts';
+import { WebhookClient } from './webhook-client.ts';
+
+const metadata = { name: 'hook', namespace: 'tools', uid: '' };
+
+describe('the way to webhooks, over real HTTPS', () => {
+  const { key, cert } = makeWebhookCertificate(['DNS:hook.tools.svc', 'IP:127.0.0.1']);
+  const caBundle = Buffer.from(cert).toString('base64');
+  const reader = new FakeObjectReader();
+  let server: Server;
+  let port = 0;
+  let connections = 0;
+  const seen: { url: string; host: string; body: unknown }[] = [];
+  let answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end('{"ok":true}');
+  const client = new WebhookClient({ reader, clock: systemClock, random: seededRandom(1) });
+
+  before(async () => {
+    server = createServer({ key, cert }, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
+        seen.push({ url: request.url ?? '', host: request.headers.host ?? '', body: JSON.parse(Buffer.concat(chunks).toString()) as unknown });
+        answer(request, response);
+      });
+    });
+    server.on('secureConnection', () => connections++);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ({ port } = server.address() as AddressInfo);
+    reader.put(services, { metadata, spec: { ports: [{ name: 'https', port: 443, targetPort: 'x' }] } });
+    reader.put(endpointSlices, {
+      metadata: { name: 'hook-1', namespace: 'tools', uid: '', labels: { 'kubernetes.io/service-name': 'hook' } },
+      addressType: 'IPv4', endpoints: [{ addresses: ['127.0.0.2'], conditions: { ready: false } }, { addresses: ['127.0.0.1'], conditions: { ready: true } }], ports: [{ name: 'https', port }],
+    });
+  });
+  after(() => {
+    client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const url = (path = '/check') => `https://127.0.0.1:${port}${path}`;
+  const failure = async (config: Parameters<WebhookClient['post']>[0], timeoutSeconds = 10, by = client): Promise<string> => by.post(config, {}, timeoutSeconds).then(() => 'no failure', (error: Error) => error.message);
+
+  it('reaches a URL by its own authority, on one connection for many questions', async () => {
+    connections = 0;
+    for (let i = 0; i < 5; i++) assert.deepEqual(await client.post({ url: url(), caBundle }, { i }, 10), { ok: true });
+    assert.equal(connections, 1);
+    assert.deepEqual(seen.at(-1), { url: '/check?timeout=10s', host: `127.0.0.1:${port}`, body: { i: 4 } });
+  });
+
+  it('reaches a service by a ready address of it, and checks the name of the service', async () => {
+    assert.deepEqual(await client.post({ service: { namespace: 'tools', name: 'hook', path: '/x', port: 443 }, caBundle }, {}, 5), { ok: true });
+    assert.deepEqual([seen.at(-1)?.url, seen.at(-1)?.host], ['/x?timeout=5s', 'hook.tools.svc:443']);
+    const reason = (more: object) => failure({ service: { namespace: 'tools', name: 'hook', ...more }, caBundle });
+    assert.equal(await reason({ name: 'none' }), 'service "none" not found');
+    assert.equal(await reason({ port: 80 }), 'no service port 80 found for service "hook"');
+    reader.put(services, { metadata: { ...metadata, name: 'idle' }, spec: { ports: [{ port: 443 }] } });
+    assert.equal(await reason({ name: 'idle' }), 'no endpoints available for service "idle"');
+  });
+
+  it('trusts nobody else, and says what went wrong in the words people look for', async () => {
+    assert.equal(await failure({ url: url() }), `Post "https://127.0.0.1:${port}/check?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`);
+    const other = makeWebhookCertificate(['DNS:other']).cert;
+    assert.match(await failure({ url: url(), caBundle: Buffer.from(other).toString('base64') }), /x509: certificate signed by unknown authority$/);
+    assert.equal(await failure({ url: 'https://127.0.0.1:1/', caBundle }), 'Post "https://127.0.0.1:1/?timeout=10s": dial tcp 127.0.0.1:1: connect: connection refused');
+  });
+
+  it('takes no error page and no nonsense for an answer', async () => {
+    const answers = async (code: number, body: string) => {
+      answer = (_, response) => response.writeHead(code).end(body);
+      return failure({ url: url(), caBundle });
+    };
+    assert.equal(await answers(404, 'x'), 'the server could not find the requested resource');
+    assert.equal(await answers(500, 'oops\n'), 'an error on the server ("oops") has prevented the request from succeeding');
+    assert.match(await answers(302, ''), /status code 302/);
+    assert.match(await answers(200, 'oops'), /json parse error/);
+  });
+
+  it('does not wait longer than it is told to', async () => {
+    const clock = new FakeClock();
+    const patient = new WebhookClient({ reader, clock, random: seededRandom(1) });
+    let asked: () => void = () => undefined;
+    const arrived = new Promise<void>((resolve) => (asked = resolve));
+    answer = () => asked();
+    const failed = failure({ url: url(), caBundle }, 3, patient);
+    await arrived;
+    await clock.advance(3000);
+    assert.equal(await failed, `Post "https://127.0.0.1:${port}/check?timeout=3s": context deadline exceeded`);
+    patient.close();
+  });
+
+  it('asks again when a connection that was kept was closed just then', async () => {
+    answer = (_, response) => response.end('{}');
+    await client.post({ url: url(), caBundle }, {}, 10);
+    let drops = 1;
+    answer = (request, response) => (drops-- > 0 ? request.socket.destroy() : response.end('{"again":true}'));
+    assert.deepEqual(await client.post({ url: url(), caBundle }, {}, 10), { again: true });
+  });
+});
