@@ -74,7 +74,7 @@ function sender({ kubeconfig, port }: TestCluster): (method: string, path: strin
     new Promise((resolve, reject) => {
       const isBytes = typeof body === 'string' || body instanceof Uint8Array;
       const bytes = body === undefined ? undefined : isBytes ? body : JSON.stringify(body);
-      const sent = request({ host: '127.0.0.1', port, method, path, ca, cert: certificate, key, headers: { ...(bytes !== undefined && { 'content-type': 'application/json' }), ...headers } }, resolve);
+      const sent = request({ host: '127.0.0.1', port, method, path, ca, cert: certificate, key, headers: { ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(bytes)) }), ...headers } }, resolve);
       sent.on('error', reject).end(bytes);
     });
 }
