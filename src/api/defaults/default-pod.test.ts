@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { buildPod } from '../testing/pod-builder.ts';
-import { validatePod } from '../validation/validate-pod.ts';
+import { validatePod } from '../validation/pod/validate-pod.ts';
 import { pullPolicyFor } from './default-container.ts';
 import { defaultPod } from './default-pod.ts';
 

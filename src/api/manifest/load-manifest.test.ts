@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { validatePod } from '../validation/validate-pod.ts';
+import { validatePod } from '../validation/pod/validate-pod.ts';
 import { loadManifest, locateFieldErrors } from './load-manifest.ts';
 import { formatManifestError } from './manifest-error.ts';
 

@@ -23,12 +23,12 @@ import { CSIDriverSchema } from '../storage/csi-driver.ts';
 import type { CSIDriver } from '../storage/csi-driver.ts';
 import type { FieldError } from '../validation/field-error.ts';
 import { validateConfigMap, validateSecret } from '../validation/validate-config.ts';
-import { validateCsiDriver } from '../validation/validate-csi-driver.ts';
-import { validatePersistentVolume } from '../validation/validate-persistent-volume.ts';
-import { validatePod } from '../validation/validate-pod.ts';
+import { validateCsiDriver } from '../validation/volumes/validate-csi-driver.ts';
+import { validatePersistentVolume } from '../validation/volumes/validate-persistent-volume.ts';
+import { validatePod } from '../validation/pod/validate-pod.ts';
 import { validateRuntimeClass } from '../validation/validate-runtime-class.ts';
-import { validateService } from '../validation/validate-service.ts';
-import { validatePersistentVolumeClaim } from '../validation/volume-claim.ts';
+import { validateService } from '../validation/network/validate-service.ts';
+import { validatePersistentVolumeClaim } from '../validation/volumes/volume-claim.ts';
 
 /** Everything that may stand in a manifest. */
 export interface ManifestKinds {

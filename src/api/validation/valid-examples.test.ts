@@ -4,7 +4,7 @@ import { loadManifest } from '../manifest/load-manifest.ts';
 import { inDefaultNamespace, validateObject } from '../manifest/manifest-kinds.ts';
 import { formatManifestError } from '../manifest/manifest-error.ts';
 import { formatFieldError } from './field-error.ts';
-import { validatePod } from './validate-pod.ts';
+import { validatePod } from './pod/validate-pod.ts';
 
 const examples = `
 apiVersion: v1

@@ -3,7 +3,7 @@ import type { PriorityClass } from '../scheduling/priority-class.ts';
 import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { validateImmutable } from './immutable.ts';
-import { validatePreemption } from './pod-policies.ts';
+import { validatePreemption } from './pod/pod-policies.ts';
 
 const systemPrefix = 'system-';
 const highestUserPriority = 1_000_000_000;

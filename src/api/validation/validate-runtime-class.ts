@@ -4,8 +4,8 @@ import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { validateLabels, validateObjectMeta } from './metadata.ts';
 import { checkDnsLabel } from './names.ts';
-import { validateResourceRequirements } from './resource-requirements.ts';
-import { validateTolerations } from './scheduling.ts';
+import { validateResourceRequirements } from './pod/resource-requirements.ts';
+import { validateTolerations } from './pod/scheduling.ts';
 
 /** What the API server would answer to the creation of this runtime class (upstream: node/validation ValidateRuntimeClass). */
 export function validateRuntimeClass(runtimeClass: RuntimeClass): FieldError[] {

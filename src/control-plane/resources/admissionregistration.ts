@@ -5,7 +5,7 @@ import { ValidatingWebhookConfigurationSchema } from '../../api/admissionregistr
 import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../../api/client/resource-types.ts';
 import { defaultMutatingWebhooks, defaultValidatingWebhooks } from '../../api/defaults/default-webhooks.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
-import { validateWebhookConfiguration } from '../../api/validation/validate-webhooks.ts';
+import { validateWebhookConfiguration } from '../../api/validation/access/validate-webhooks.ts';
 import type { ResourceDefinition, TableColumn } from '../model/resource-definition.ts';
 import { defineResource } from './define-resource.ts';
 

@@ -8,10 +8,10 @@ import { controllerRevisions, deployments, replicaSets } from '../../api/client/
 import { defaultDeployment, defaultReplicaSet } from '../../api/defaults/default-apps.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
-import { podTemplateWarnings } from '../../api/validation/pod-template.ts';
-import { validateControllerRevision, validateControllerRevisionUpdate } from '../../api/validation/validate-controller-revision.ts';
-import { validateDeployment, validateDeploymentStatus, validateDeploymentUpdate } from '../../api/validation/validate-deployment.ts';
-import { validateReplicaSet, validateReplicaSetStatus, validateReplicaSetUpdate } from '../../api/validation/validate-replica-set.ts';
+import { podTemplateWarnings } from '../../api/validation/pod/pod-template.ts';
+import { validateControllerRevision, validateControllerRevisionUpdate } from '../../api/validation/workloads/validate-controller-revision.ts';
+import { validateDeployment, validateDeploymentStatus, validateDeploymentUpdate } from '../../api/validation/workloads/validate-deployment.ts';
+import { validateReplicaSet, validateReplicaSetStatus, validateReplicaSetUpdate } from '../../api/validation/workloads/validate-replica-set.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { daemonSetDefinition } from './daemon-sets.ts';

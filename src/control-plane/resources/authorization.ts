@@ -13,7 +13,7 @@ import { SubjectAccessReviewSchema } from '../../api/authorization/subject-acces
 import { parseFieldSelector, parseLabelSelector } from '../../api/selectors.ts';
 import { badRequest, invalid } from '../../api/status/api-status-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
-import { validateLocalSubjectAccessReview, validateSelfSubjectAccessReview, validateSubjectAccessReview } from '../../api/validation/validate-access-review.ts';
+import { validateLocalSubjectAccessReview, validateSelfSubjectAccessReview, validateSubjectAccessReview } from '../../api/validation/access/validate-access-review.ts';
 import type { ResourceDefinition, ReviewAccess } from '../model/resource-definition.ts';
 import type { AuthorizationAttributes, UserInfo } from '../model/user-info.ts';
 import { reviewRules } from './authentication.ts';

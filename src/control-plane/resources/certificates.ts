@@ -2,7 +2,7 @@ import type { CertificateSigningRequest, CertificateSigningRequestCondition } fr
 import { CertificateSigningRequestSchema } from '../../api/certificates/certificate-signing-request.ts';
 import { certificateSigningRequests } from '../../api/client/resource-types.ts';
 import { formatTime } from '../../api/time.ts';
-import { validateCertificateRequest, validateCertificateRequestUpdate } from '../../api/validation/validate-certificate-request.ts';
+import { validateCertificateRequest, validateCertificateRequestUpdate } from '../../api/validation/access/validate-certificate-request.ts';
 import type { RequestFacts, ResourceDefinition } from '../model/resource-definition.ts';
 import { userBody } from './authentication.ts';
 import { ageColumn, humanDuration } from './cells.ts';

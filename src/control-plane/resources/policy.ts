@@ -2,7 +2,7 @@ import { podDisruptionBudgets } from '../../api/client/resource-types.ts';
 import type { PodDisruptionBudget } from '../../api/policy/pod-disruption-budget.ts';
 import { PodDisruptionBudgetSchema } from '../../api/policy/pod-disruption-budget.ts';
 import { checkPathSegment } from '../../api/validation/names.ts';
-import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '../../api/validation/validate-pod-disruption-budget.ts';
+import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '../../api/validation/workloads/validate-pod-disruption-budget.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { defineResource } from './define-resource.ts';
 

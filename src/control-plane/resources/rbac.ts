@@ -10,7 +10,7 @@ import { RoleBindingSchema } from '../../api/rbac/role-binding.ts';
 import type { Role } from '../../api/rbac/role.ts';
 import { RoleSchema } from '../../api/rbac/role.ts';
 import { checkPathSegment } from '../../api/validation/names.ts';
-import { validateClusterRole, validateClusterRoleBinding, validateClusterRoleBindingUpdate, validateRole, validateRoleBinding, validateRoleBindingUpdate } from '../../api/validation/validate-rbac.ts';
+import { validateClusterRole, validateClusterRoleBinding, validateClusterRoleBindingUpdate, validateRole, validateRoleBinding, validateRoleBindingUpdate } from '../../api/validation/access/validate-rbac.ts';
 import type { ResourceDefinition, TableColumn } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { defineResource } from './define-resource.ts';

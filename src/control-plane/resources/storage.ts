@@ -10,10 +10,10 @@ import type { VolumeAttachment } from '../../api/storage/volume-attachment.ts';
 import { VolumeAttachmentSchema } from '../../api/storage/volume-attachment.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
-import { validateCsiDriver } from '../../api/validation/validate-csi-driver.ts';
+import { validateCsiDriver } from '../../api/validation/volumes/validate-csi-driver.ts';
 import {
   validateCsiDriverUpdate, validateCsiNode, validateCsiNodeUpdate, validateStorageClass, validateStorageClassUpdate, validateVolumeAttachment, validateVolumeAttachmentUpdate,
-} from '../../api/validation/validate-storage.ts';
+} from '../../api/validation/volumes/validate-storage.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { defineResource } from './define-resource.ts';
 

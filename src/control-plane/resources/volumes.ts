@@ -7,9 +7,9 @@ import { defaultPersistentVolume, defaultPersistentVolumeClaim } from '../../api
 import { formatTime } from '../../api/time.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
 import { objectWarnings } from '../../api/validation/object-warnings.ts';
-import { validatePersistentVolume } from '../../api/validation/validate-persistent-volume.ts';
-import { storageClassAnnotation, validatePersistentVolumeClaimStatusUpdate, validatePersistentVolumeClaimUpdate, validatePersistentVolumeUpdate } from '../../api/validation/validate-volume-updates.ts';
-import { validatePersistentVolumeClaim } from '../../api/validation/volume-claim.ts';
+import { validatePersistentVolume } from '../../api/validation/volumes/validate-persistent-volume.ts';
+import { storageClassAnnotation, validatePersistentVolumeClaimStatusUpdate, validatePersistentVolumeClaimUpdate, validatePersistentVolumeUpdate } from '../../api/validation/volumes/validate-volume-updates.ts';
+import { validatePersistentVolumeClaim } from '../../api/validation/volumes/volume-claim.ts';
 import type { RequestFacts, ResourceDefinition } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { defineResource } from './define-resource.ts';

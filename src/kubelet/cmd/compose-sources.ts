@@ -1,5 +1,5 @@
 import { errorMessage } from '../../base/errors.ts';
-import { validatePod } from '../../api/validation/validate-pod.ts';
+import { validatePod } from '../../api/validation/pod/validate-pod.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { AcceptedManifests } from '../features/pod-config/accepted-manifests.ts';
 import { FileSource } from '../features/pod-config/file-source.ts';

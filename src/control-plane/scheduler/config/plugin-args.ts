@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../../../api/validation/field-error.ts';
 import { checkLabelKey } from '../../../api/validation/names.ts';
-import { validateNodeSelector } from '../../../api/validation/scheduling.ts';
+import { validateNodeSelector } from '../../../api/validation/pod/scheduling.ts';
 import type { PreemptionArgs } from '../framework/profile.ts';
 import type { InterPodAffinityArgs } from '../plugins/inter-pod-affinity.ts';
 import type { NodeAffinityArgs } from '../plugins/node-affinity.ts';

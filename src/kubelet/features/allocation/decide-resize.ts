@@ -6,7 +6,7 @@ import { resizable } from '../../../api/pod-allocation.ts';
 import { podQos } from '../../../api/qos.ts';
 import { compareQuantities, quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { podRequests } from '../../../api/resources.ts';
-import { validateResize } from '../../../api/validation/validate-resize.ts';
+import { validateResize } from '../../../api/validation/pod/validate-resize.ts';
 import { mayUseSwap, type SwapNode } from '../../model/swap.ts';
 
 /** Facts about the node that decide whether a resize is possible at all. */

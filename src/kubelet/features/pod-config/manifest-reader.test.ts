@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { validatePod } from '../../../api/validation/validate-pod.ts';
+import { validatePod } from '../../../api/validation/pod/validate-pod.ts';
 import { formatProblem, readManifest, type ManifestContent } from './manifest-reader.ts';
 
 const read = (spec: string, standalone = true): ManifestContent =>

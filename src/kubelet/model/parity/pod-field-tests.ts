@@ -19,7 +19,7 @@ const security = runtime('config/security-config');
 const wire = 'src/kubelet/cmd/security-on-the-wire.test.ts';
 const plain = runtime('config/plain-fields');
 const objectFields = volume('objects/object-fields');
-const validation = 'src/api/validation/validate-pod.test.ts';
+const validation = 'src/api/validation/pod/validate-pod.test.ts';
 const fields = real('fields');
 const around = real('lifecycle-surroundings');
 

@@ -7,7 +7,7 @@ import { defaultPod } from '../../../../api/defaults/default-pod.ts';
 import { allContainers, type AnyContainer } from '../../../../api/pod.ts';
 import { decode } from '../../../../api/schema/decode.ts';
 import { formatFieldError } from '../../../../api/validation/field-error.ts';
-import { validatePod } from '../../../../api/validation/validate-pod.ts';
+import { validatePod } from '../../../../api/validation/pod/validate-pod.ts';
 import { containerSecurity, sandboxSecurity, type SecurityFacts } from './security-config.ts';
 import { testNode, testSettings } from '../testing/harness.ts';
 

@@ -1,0 +1,66 @@
+import type { LabelSelector } from '../../core/meta.ts';
+import type { Pod } from '../../core/pod.ts';
+import type { PodTemplateSpec } from '../../core/pod-template.ts';
+import { matchesLabelSelector } from '../../selectors.ts';
+import { FieldErrors } from '../field-error.ts';
+import { validateAnnotations, validateLabels, validateLabelSelector } from '../metadata.ts';
+import { podWarnings } from '../pod-warnings.ts';
+import type { ManifestWarning } from '../pod-warnings.ts';
+import { validateProfileAnnotations } from './security-context.ts';
+import { validatePodAnnotations, validatePodSpec } from './validate-pod.ts';
+
+/** What pods are made of by controllers, defaulted (upstream: core/validation ValidatePodTemplateSpec, whose places have no `metadata`). */
+export function validatePodTemplate(errors: FieldErrors, path: string, template: PodTemplateSpec): void {
+  const found = new FieldErrors();
+  const pod = podOf(template);
+  validateLabels(found, 'metadata.labels', template.metadata.labels);
+  validateAnnotations(found, 'metadata.annotations', template.metadata.annotations);
+  validatePodAnnotations(found, pod);
+  validatePodSpec(found, pod);
+  validateProfileAnnotations(found, pod);
+  if ((template.spec.ephemeralContainers ?? []).length > 0) found.forbidden('spec.ephemeralContainers', 'ephemeral containers not allowed in pod template');
+  for (const error of found.list) errors.list.push({ ...error, field: error.field.startsWith('[') ? error.field : `${path}.${error.field.replace(/^metadata\./, '')}` });
+}
+
+/** The template's own warnings, as `spec.template.spec.x: ...`. */
+export function podTemplateWarnings(path: string, template: PodTemplateSpec): string[] {
+  return podWarnings(podOf(template)).map(({ field, message }: ManifestWarning) => `${path}.${field}: ${message.replaceAll(/\bspec\.(?=(?:c|initC|ephemeralC)ontainers\[)/g, `${path}.spec.`)}`);
+}
+
+export interface SelectorRules {
+  /** Missing ones are refused (upstream's DaemonSet lets the template not match instead). */
+  readonly mandatory: boolean;
+  /** What to say of one that selects everything. */
+  readonly empty: string;
+}
+
+/** The selector of a controller, and that its template's labels match it. False when the template need not be looked at further. */
+export function validateSelectorAndLabels(errors: FieldErrors, selector: LabelSelector, template: PodTemplateSpec, { mandatory, empty }: SelectorRules): boolean {
+  const field = 'spec.selector';
+  // One that is not given is decoded as one without fields.
+  const given = selector.matchLabels !== undefined || selector.matchExpressions !== undefined;
+  if (!given && mandatory) errors.required(field);
+  const before = errors.list.length;
+  validateLabelSelector(errors, field, selector);
+  const broken = errors.list.length > before;
+  const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
+  if (given && mandatory && isEmpty) errors.invalid(field, selector, empty);
+  if (broken && mandatory) {
+    errors.invalid(field, selector, 'invalid label selector');
+    return false;
+  }
+  const mismatch = !given || (!isEmpty && !broken && !matchesLabelSelector(selector, template.metadata.labels ?? {}));
+  if (mismatch) errors.invalid('spec.template.metadata.labels', sorted(template.metadata.labels), '`selector` does not match template `labels`');
+  if (given && !mandatory && isEmpty) errors.invalid(field, selector, empty);
+  return true;
+}
+
+/** Go prints maps by their keys. */
+export function sorted(labels: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> | null {
+  return labels === undefined ? null : Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** A template as the pod it would become, so that what is known of pods holds for it. */
+function podOf({ metadata, spec }: PodTemplateSpec): Pod {
+  return { metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' }, spec };
+}

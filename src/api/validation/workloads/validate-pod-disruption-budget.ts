@@ -1,0 +1,35 @@
+import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../policy/pod-disruption-budget.ts';
+import { validateConditions } from '../conditions.ts';
+import { FieldErrors } from '../field-error.ts';
+import type { FieldError } from '../field-error.ts';
+import { validateAtMostAll, validateIntOrPercent } from '../int-or-percent.ts';
+import { validateLabelSelector } from '../metadata.ts';
+
+/** Without its metadata (upstream: policy/validation ValidatePodDisruptionBudget); an update is checked as a new one. */
+export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): FieldError[] {
+  const errors = new FieldErrors();
+  if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) errors.invalid('spec', specForm(spec), 'minAvailable and maxUnavailable cannot be both set');
+  for (const field of ['minAvailable', 'maxUnavailable'] as const) {
+    const value = spec[field];
+    if (value === undefined) continue;
+    validateIntOrPercent(errors, `spec.${field}`, value);
+    validateAtMostAll(errors, `spec.${field}`, value);
+  }
+  validateLabelSelector(errors, 'spec.selector', spec.selector);
+  const { unhealthyPodEvictionPolicy: policy } = spec;
+  if (policy !== undefined) errors.oneOf('spec.unhealthyPodEvictionPolicy', policy, ['AlwaysAllow', 'IfHealthyBudget']);
+  return errors.list;
+}
+
+/** Upstream prints its internal type, whose field names start with a capital. */
+function specForm(spec: PodDisruptionBudgetSpec): object {
+  return { MinAvailable: spec.minAvailable ?? null, Selector: spec.selector ?? null, MaxUnavailable: spec.maxUnavailable ?? null, UnhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy ?? null };
+}
+
+export function validatePodDisruptionBudgetStatus({ status }: PodDisruptionBudget): FieldError[] {
+  const errors = new FieldErrors();
+  if (status === undefined) return errors.list;
+  validateConditions(errors, 'status.conditions', status.conditions ?? []);
+  for (const field of ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const) errors.nonNegative(`status.${field}`, status[field]);
+  return errors.list;
+}
