@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forbidden } from './api-status-error.ts';
+import { forbidden, invalid } from './api-status-error.ts';
 
 it('a refusal tells what it is about: an object, a collection, or a path, which has no details', () => {
   const pods = { group: '', plural: 'pods' };
@@ -8,4 +8,21 @@ it('a refusal tells what it is about: an object, a collection, or a path, which 
   assert.deepEqual(shown(forbidden({ group: 'apps', plural: 'deployments' }, 'web', 'no')), ['deployments.apps "web" is forbidden: no', { name: 'web', group: 'apps', kind: 'deployments' }]);
   assert.deepEqual(shown(forbidden(pods, '', 'no')), ['pods is forbidden: no', { kind: 'pods' }]);
   assert.deepEqual(shown(forbidden({ group: '', plural: '' }, '', 'User "jane" cannot get path "/metrics"')), ['forbidden: User "jane" cannot get path "/metrics"', {}]);
+});
+
+it('ten thousand errors are told apart without comparing each with each', () => {
+  let reads = 0;
+  const errors = Array.from({ length: 10_000 }, (_, index) => ({
+    type: 'Required value' as const,
+    value: '',
+    detail: '',
+    message: 'Required value',
+    get field() {
+      reads++;
+      return `spec.containers[${index % 5000}].name`;
+    },
+  }));
+  const { details } = invalid({ group: '', kind: 'Pod' }, 'p', errors);
+  assert.equal(details?.causes?.length, 5000);
+  assert.ok(reads < 100_000, `${reads} reads`);
 });

@@ -138,8 +138,13 @@ const causeReasons: Record<FieldErrorType, string> = {
 
 /** 422 with one cause for each error; `group` and `kind` are those of the object. */
 export function invalid(kind: { readonly group: string; readonly kind: string }, name: string, errors: readonly FieldError[]): ApiStatusError {
-  const distinct = errors.filter((error, index) => errors.findIndex((other) => other.field === error.field && other.message === error.message) === index);
-  const causes = distinct.map((error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }));
+  const distinct = new Map<string, FieldError>();
+  // As many errors as a body has parts: told apart in time in proportion.
+  for (const error of errors) {
+    const key = `${error.field}\0${error.message}`;
+    if (!distinct.has(key)) distinct.set(key, error);
+  }
+  const causes = [...distinct.values()].map((error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }));
   const named = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const details: StatusDetails = { ...(name !== '' && { name }), ...(kind.group !== '' && { group: kind.group }), kind: kind.kind, causes };
   return new ApiStatusError('Invalid', formatInvalid(named, name, errors), details);

@@ -125,7 +125,11 @@ function warnOfVolumes(warn: Warn, { volumes = [] }: PodSpec): void {
 }
 
 function warnOfRepeated(warn: Warn, path: string, { key, values }: { key: string; values: readonly string[] }): void {
-  for (const [index, value] of values.entries()) if (values.indexOf(value) < index) warn(`${path}[${index}].${key}`, `duplicate ${key} ${goQuote(value)}`);
+  const seen = new Set<string>();
+  for (const [index, value] of values.entries()) {
+    if (seen.has(value)) warn(`${path}[${index}].${key}`, `duplicate ${key} ${goQuote(value)}`);
+    seen.add(value);
+  }
 }
 
 /** An IPv6 address can be written in many ways, of which one is recommended. */

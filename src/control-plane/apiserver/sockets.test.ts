@@ -157,6 +157,8 @@ describe('over sockets', () => {
     const long = await raw(served.port, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(300_000)}\r\n\r\n`);
     await Promise.all([once(garbage.socket, 'close'), once(long.socket, 'close')]);
     assert.deepEqual([garbage.read().slice(0, 12), long.read().slice(0, 12)], ['HTTP/1.1 400', 'HTTP/1.1 431']);
+    // Once, however much comes after it.
+    assert.equal(long.read().split('HTTP/1.1').length, 2);
   });
 
   describe('exec', () => {

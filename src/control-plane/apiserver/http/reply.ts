@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { KubeletError } from '../../../base/errors.ts';
 import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
 
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
@@ -52,9 +53,25 @@ export const textReply = (status: number, body: string): BodyReply => ({
   body,
 });
 
-/** The API's answer to whatever was thrown; what is no refusal is an internal error. */
+/** The API's answer to whatever was thrown. What the server needs and does not have now (its store) is said so; the rest is an internal error. */
 export function statusOf(error: unknown): ApiStatusError {
-  return error instanceof ApiStatusError ? error : internalError(error);
+  if (error instanceof ApiStatusError) return error;
+  if (!(error instanceof KubeletError)) return internalError(error);
+  switch (error.kind) {
+    case 'Unavailable':
+    case 'Aborted':
+      // Without Retry-After: clients would repeat a write whose outcome nobody knows.
+      return new ApiStatusError('ServiceUnavailable', error.message);
+    case 'Timeout':
+      return new ApiStatusError('Timeout', `Timeout: ${error.message}`);
+    case 'NotFound':
+    case 'AlreadyExists':
+    case 'Conflict':
+    case 'Invalid':
+    case 'Unimplemented':
+    case 'Internal':
+      return internalError(error);
+  }
 }
 
 export function statusReply(error: ApiStatusError): BodyReply {

@@ -207,8 +207,13 @@ function createServer({ key, cert, sni = [], clientCa, ...context }: TlsOptions)
   return server;
 }
 
+const refused = new WeakSet<Duplex>();
+
 /** What is no HTTP at all is answered in HTTP, and the connection ends. */
 function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
+  // What was sent after the refused part comes here, too; the answer is given once.
+  if (refused.has(socket)) return;
+  refused.add(socket);
   if (socket.destroyed || !socket.writable) return void socket.destroy();
   const isLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { KubeletError } from '../../../base/errors.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { AuthorizationAttributes } from '../../model/user-info.ts';
@@ -139,5 +140,18 @@ describe('what is not there', () => {
       ['POST', '/api/v1/namespaces/a/pods/x/log', method], ['POST', '/version', method], ['POST', '/api/v1/watch/pods', method],
     ];
     for (const [verb, target, expected] of cases) assert.equal(await told(verb, target), expected, `${verb} ${target}`);
+  });
+
+  it('says 503 when the store cannot be used now and 504 when it does not answer; other faults are 500', async () => {
+    const { server, registry } = fixture();
+    const told: unknown[] = [];
+    for (const error of [new KubeletError('Unavailable', 'the disk is full'), new KubeletError('Timeout', 'no answer within 10 s'), new KubeletError('Internal', 'damaged'), new TypeError('x is not a function')]) {
+      registry.failNext = error;
+      const { code, reason, message: text } = bodyJson(await server.handle(fakeRequest('GET', pods)));
+      told.push([code, reason, text]);
+    }
+    assert.deepEqual(told, [
+      [503, 'ServiceUnavailable', 'the disk is full'], [504, 'Timeout', 'Timeout: no answer within 10 s'], [500, 'InternalError', 'Internal error occurred: damaged'], [500, 'InternalError', 'Internal error occurred: x is not a function'],
+    ]);
   });
 });
