@@ -34,13 +34,14 @@ const WORKERS = 8;
  * Watches over nodes (upstream: node lifecycle controller): says what a silent node no longer says itself, and taints nodes by their conditions.
  * 1. When a node was last heard of is measured by this process's clock, from what it sees change; a node's own clock counts for nothing.
  * 2. Every node has one time at which it is looked at again, moved by each sign of life.
+ * 3. Where not one node is ready anywhere, nobody loses pods, and what was to do so is taken back.
  */
 export function createNodeLifecycleController(options: NodeLifecycleOptions): Controller {
   const { informers, clock, log } = options;
   const nodeInformer = informers.for(nodes);
   const leaseInformer = informers.for(leases);
   const podInformer = informers.for(pods);
-  const watcher = new NodeWatcher(options, nodeInformer, podInformer);
+  const watcher = new NodeWatcher(options, nodeInformer, podInformer, () => nodeInformer.list().forEach((node) => queue.add(node.metadata.name)));
   const queue = new WorkQueue({ name: 'node-lifecycle', clock, log, workers: WORKERS, sync: (name) => watcher.sync(name) });
   const renewed = ({ metadata }: Lease): void => {
     if (metadata.namespace === leaseNamespace) watcher.heard(metadata.name);
@@ -49,10 +50,12 @@ export function createNodeLifecycleController(options: NodeLifecycleOptions): Co
     nodeInformer.addHandlers({
       onAdd: (node) => {
         watcher.heard(node.metadata.name);
+        watcher.observe(node);
         queue.add(node.metadata.name);
       },
       onUpdate: (before, after) => {
         if (readyOf(before)?.lastHeartbeatTime !== readyOf(after)?.lastHeartbeatTime) watcher.heard(after.metadata.name);
+        watcher.observe(after);
         queue.add(after.metadata.name);
       },
       onDelete: (node) => watcher.forget(node),
@@ -71,9 +74,11 @@ class NodeWatcher {
   /** What was last done for: so that pods are marked once. */
   readonly #wasReady = new Map<string, boolean>();
   readonly #pace: ZonePace;
+  readonly #wakeAll: () => void;
 
-  constructor(options: NodeLifecycleOptions, nodeInformer: Informer<Node>, podInformer: Informer<Pod>) {
+  constructor(options: NodeLifecycleOptions, nodeInformer: Informer<Node>, podInformer: Informer<Pod>, wakeAll: () => void) {
     this.#options = options;
+    this.#wakeAll = wakeAll;
     this.#nodes = nodeInformer;
     this.#podsByNode = podInformer.index('node', ({ spec }) => (spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName]));
     this.#recorder = createEventRecorder({ ...options, component: 'node-controller' });
@@ -84,18 +89,23 @@ class NodeWatcher {
     this.#heardAtMs.set(name, this.#options.clock.monotonicMs());
   }
 
+  /** How the node is said to be; all that are known count before the first is judged. */
+  observe(node: Node): void {
+    if (this.#pace.set(node, isConditionTrue(node.status?.conditions, 'Ready'))) this.#wakeAll();
+  }
+
   forget(node: Node): void {
     const { name } = node.metadata;
     this.#heardAtMs.delete(name);
     this.#wasReady.delete(name);
-    this.#pace.forget(node);
-    this.#tell(node, 'Normal', 'RemovingNode', `Removing Node ${name} from Controller`);
+    if (this.#pace.forget(node)) this.#wakeAll();
+    this.#tell(node, 'Normal', 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
   }
 
   async sync(name: string): Promise<number | undefined> {
     const node = this.#nodes.get({ namespace: '', name });
     if (node === undefined) return undefined;
-    if (!this.#wasReady.has(name)) this.#tell(node, 'Normal', 'RegisteredNode', `Registered Node ${name} in Controller`);
+    if (!this.#wasReady.has(name)) this.#tell(node, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     const silentForMs = this.#options.clock.monotonicMs() - (this.#heardAtMs.get(name) ?? this.#options.clock.monotonicMs());
     const allowedMs = readyOf(node) === undefined ? this.#options.startupGraceMs : this.#options.graceMs;
     const current = silentForMs >= allowedMs ? await this.#markUnknown(node) : node;
@@ -115,11 +125,12 @@ class NodeWatcher {
   /** When a node ceases to be ready its pods do, too: they are told once for each time. */
   async #followReady(node: Node): Promise<void> {
     const { name } = node.metadata;
-    const ready = readyOf(node)?.status === 'True';
+    const ready = isConditionTrue(node.status?.conditions, 'Ready');
     const before = this.#wasReady.get(name);
-    this.#pace.set(node, ready);
+    this.observe(node);
     if (before === true && !ready) this.#tell(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    if (!ready && before !== false && readyOf(node) !== undefined) await this.#markPodsNotReady(name);
+    // What happened before this process began is another's work, unless it may have ended in the middle of it: a silent node marks nothing itself.
+    if (before === true ? !ready : before === undefined && readyOf(node)?.status === 'Unknown') await this.#markPodsNotReady(name);
     this.#wasReady.set(name, ready);
   }
 
@@ -146,10 +157,11 @@ class NodeWatcher {
     let wanted = withScheduleTaints(before, node, nowText);
     let waitMs: number | undefined;
     const evicting = evictionTaint(node);
-    if (readyOf(node)?.status === 'True') wanted = withEvictionTaint(wanted, undefined, nowText);
+    if (readyOf(node)?.status === 'True' || this.#pace.isAllDown) wanted = withEvictionTaint(wanted, undefined, nowText);
     else if (evicting.kind !== 'none') {
-      waitMs = evicting.kind === 'swap' ? undefined : this.#pace.waitMs(zoneKey(node));
-      if (waitMs === undefined) wanted = withEvictionTaint(wanted, evicting.key, nowText);
+      const turn = evicting.kind === 'swap' ? ({ kind: 'now' } as const) : this.#pace.takeTurn(zoneKey(node));
+      if (turn.kind === 'now') wanted = withEvictionTaint(wanted, evicting.key, nowText);
+      else if (turn.kind === 'after') waitMs = turn.waitMs;
     }
     if (wanted !== before) await this.#writeTaints(node, wanted);
     return waitMs;
