@@ -73,7 +73,7 @@ class Elector {
     });
     if (held && this.#leading !== undefined) this.#leading.renewedAtMs = askedAtMs;
     else if (held) {
-      log.info('leading', { lease: name });
+      log.info('leading', { lease: name, identity: this.#options.identity });
       this.#leading = { part: create(), renewedAtMs: askedAtMs };
       await this.#leading.part.start();
     } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= renewDeadlineMs) {
