@@ -30,7 +30,7 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { equalJson } from '../patch/json-value.ts';
 import type { CertificateRequest } from '../pki/request-reader.ts';
-import { patchedByWebhook } from '../registry/patched-by-webhook.ts';
+import { patchedByWebhook } from '../registry/write/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { readAdmissionSettings } from './read-admission-settings.ts';
 

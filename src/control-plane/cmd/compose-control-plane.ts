@@ -6,7 +6,7 @@ import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { createBootstrapKeeper, ensureBootstrapObjects } from './bootstrap-objects.ts';
 import type { ClusterFacts } from './bootstrap-objects.ts';
-import { createClaimRepair } from '../registry/claim-repair.ts';
+import { createClaimRepair } from '../registry/claims/claim-repair.ts';
 import { claimsOfService } from '../resources/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { createLeaderElection } from '../controller-runtime/leader-election.ts';

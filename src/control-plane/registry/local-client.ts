@@ -6,7 +6,7 @@ import { forbiddenRequest } from '../model/forbidden-request.ts';
 import type { RequestContext } from '../model/request-context.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, UserInfo } from '../model/user-info.ts';
 import type { DefinitionIndex } from './definition-index.ts';
-import { createPushedEvents } from './pushed-events.ts';
+import { createPushedEvents } from './read/pushed-events.ts';
 import type { Registry, ResourceRequest, Served } from './registry.ts';
 
 export interface LocalClientOptions {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { StatusReason } from '../../api/status/api-status-error.ts';
-import { validateMetadata } from './object-metadata.ts';
+import { validateMetadata } from './write/object-metadata.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
 import type { RegistryGround, Widget } from './testing/registry-ground.ts';
 

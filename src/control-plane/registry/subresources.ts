@@ -2,7 +2,7 @@ import type { ApiObject } from '../../api/client/resource-type.ts';
 import { notFound } from '../../api/status/api-status-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import type { RequestFacts, ResourceDefinition, SubresourceAction, SubresourceView } from '../model/resource-definition.ts';
-import type { BodyKind } from './decode-body.ts';
+import type { BodyKind } from './write/decode-body.ts';
 
 /** The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a kind. */
 export function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {

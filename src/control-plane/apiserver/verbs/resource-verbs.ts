@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../model/request-context.ts';
-import { deleteOptionsFromProtobuf } from '../../registry/delete-options.ts';
+import { deleteOptionsFromProtobuf } from '../../registry/write/delete-options.ts';
 import type { Registry, ResourceRequest, Served } from '../../registry/registry.ts';
 import { parseBody, bodyEncodingOf } from '../body/parse-body.ts';
 import { headerOf } from '../http/http-request.ts';

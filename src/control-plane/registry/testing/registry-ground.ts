@@ -13,10 +13,10 @@ import type { RequestContext } from '../../model/request-context.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { SqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { createCacheReader } from '../cache-reader.ts';
+import { createCacheReader } from '../cache/cache-reader.ts';
 import { createRegistry } from '../create-registry.ts';
 import { DefinitionIndex } from '../definition-index.ts';
-import { ObjectCache } from '../object-cache.ts';
+import { ObjectCache } from '../cache/object-cache.ts';
 import type { Registry, ResourceRequest } from '../registry.ts';
 
 /** A kind for tests of what is the same for all kinds. */

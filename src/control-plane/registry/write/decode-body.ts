@@ -1,12 +1,12 @@
-import { apiVersionOf } from '../../api/client/resource-type.ts';
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { decodeMessage, openEnvelope, ProtobufError } from '../../api/protobuf/decode-protobuf.ts';
-import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
-import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
-import type { ObjectSchema } from '../../api/schema/schema.ts';
-import { badRequest } from '../../api/status/api-status-error.ts';
-import type { RequestContext } from '../model/request-context.ts';
-import type { WriteBody } from './registry.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { decodeMessage, openEnvelope, ProtobufError } from '../../../api/protobuf/decode-protobuf.ts';
+import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
+import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
+import type { ObjectSchema } from '../../../api/schema/schema.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
+import type { RequestContext } from '../../model/request-context.ts';
+import type { WriteBody } from '../registry.ts';
 
 export interface BodyKind {
   readonly group: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { HeldClaim } from '../model/resource-definition.ts';
+import type { HeldClaim } from '../../model/resource-definition.ts';
 import { computeClaimRepairs } from './claim-repair.ts';
 
 const stored = (name: string, owner: string, revision = 1): { key: string; value: string; revision: number } => ({ key: `/registry/ranges/serviceips/${name}`, value: owner, revision });

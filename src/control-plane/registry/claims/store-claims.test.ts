@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { seededRandom } from '../../base/random.ts';
-import type { Claims } from '../model/resource-definition.ts';
-import { FakeObjectReader } from '../model/testing/fake-object-reader.ts';
+import { seededRandom } from '../../../base/random.ts';
+import type { Claims } from '../../model/resource-definition.ts';
+import { FakeObjectReader } from '../../model/testing/fake-object-reader.ts';
 import { createStoreClaims } from './store-claims.ts';
-import { startRegistry } from './testing/registry-ground.ts';
-import type { RegistryGround } from './testing/registry-ground.ts';
+import { startRegistry } from '../testing/registry-ground.ts';
+import type { RegistryGround } from '../testing/registry-ground.ts';
 
 const space = 'serviceips';
 

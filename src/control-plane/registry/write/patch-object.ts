@@ -1,16 +1,16 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { badRequest, conflict, notFound } from '../../api/status/api-status-error.ts';
-import { applyPatch } from '../patch/apply.ts';
-import { applyJsonPatch } from '../patch/json-patch.ts';
-import { applyMergePatch } from '../patch/merge-patch.ts';
-import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { badRequest, conflict, notFound } from '../../../api/status/api-status-error.ts';
+import { applyPatch } from '../../patch/apply.ts';
+import { applyJsonPatch } from '../../patch/json-patch.ts';
+import { applyMergePatch } from '../../patch/merge-patch.ts';
+import { applyStrategicMergePatch } from '../../patch/strategic-merge-patch.ts';
 import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
 import { decodePatched } from './decode-patched.ts';
 import { checkPlace } from './object-metadata.ts';
-import type { PatchBody, ResourceRequest, Written } from './registry.ts';
-import { wireValue } from './stored-form.ts';
-import { bodyKind, readPart, resetFields } from './subresources.ts';
+import type { PatchBody, ResourceRequest, Written } from '../registry.ts';
+import { wireValue } from '../cache/stored-form.ts';
+import { bodyKind, readPart, resetFields } from '../subresources.ts';
 import { changeObject } from './update-object.ts';
 import type { WriteTools } from './write-tools.ts';
 

@@ -1,17 +1,17 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { apiVersionOf } from '../../api/client/resource-type.ts';
-import { ApiStatusError, conflict, invalid, notFound, staleObject } from '../../api/status/api-status-error.ts';
-import { FieldErrors } from '../../api/validation/field-error.ts';
-import { trackWrite, unlessOnlyTimes } from '../patch/managed-fields.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import { ApiStatusError, conflict, invalid, notFound, staleObject } from '../../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
+import { trackWrite, unlessOnlyTimes } from '../../patch/managed-fields.ts';
 import { createDecoded } from './create-object.ts';
 import { decodeBody } from './decode-body.ts';
 import { removeObject } from './delete-object.ts';
 import { checkPlace, metadataForUpdate, validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
-import type { ResourceRequest, Served, WriteBody, Written } from './registry.ts';
-import { equalJson } from '../patch/json-value.ts';
-import type { CachedObject } from './stored-form.ts';
-import { wireJson } from './stored-form.ts';
-import { bodyKind, mergeInto, resetFields, shownAs, validatePart } from './subresources.ts';
+import type { ResourceRequest, Served, WriteBody, Written } from '../registry.ts';
+import { equalJson } from '../../patch/json-value.ts';
+import type { CachedObject } from '../cache/stored-form.ts';
+import { wireJson } from '../cache/stored-form.ts';
+import { bodyKind, mergeInto, resetFields, shownAs, validatePart } from '../subresources.ts';
 import { admitMutating, admitValidating, attributesOf, currentObject, kindOf, putObject, requestFacts, retryOnStale, servedOnce } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { badRequest } from '../../api/status/api-status-error.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
 
 /** Where the next page of a list begins, and of which version the list is. -1: of the newest, for lists whose version is forgotten. */
 export interface ContinueToken {

@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Random } from '../../base/random.ts';
-import type { ObjectReader } from '../model/object-reader.ts';
-import type { Claims } from '../model/resource-definition.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import type { Claims } from '../../model/resource-definition.ts';
+import type { Storage } from '../../storage/storage.ts';
 
 /** Claims are keys of their own in the store: whoever makes the key has the name. */
 export const claimsPrefix = '/registry/ranges/';

@@ -1,11 +1,11 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import type { ObjectMeta } from '../../api/core/meta.ts';
-import { formatTime } from '../../api/time.ts';
-import { FieldErrors } from '../../api/validation/field-error.ts';
-import type { FieldError } from '../../api/validation/field-error.ts';
-import { isNamelessFinalizer, namelessFinalizer, validateObjectMeta } from '../../api/validation/metadata.ts';
-import { badRequest } from '../../api/status/api-status-error.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import type { ObjectMeta } from '../../../api/core/meta.ts';
+import { formatTime } from '../../../api/time.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
+import type { FieldError } from '../../../api/validation/field-error.ts';
+import { isNamelessFinalizer, namelessFinalizer, validateObjectMeta } from '../../../api/validation/metadata.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 /** Metadata of an object that is about to be: what only the server may say is said by it. */
 export function metadataForCreate(metadata: ObjectMeta, { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string }): ObjectMeta {

@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/status/api-status-error.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
 
 /** A resourceVersion as a revision of the store. Throws for what no server gave out. */
 export function parseRevision(resourceVersion: string | undefined): number {

@@ -1,12 +1,12 @@
-import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
-import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
-import type { ActionAccess, ResourceDefinition } from '../model/resource-definition.ts';
-import { createCacheReader } from './cache-reader.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import { ApiStatusError, notFound } from '../../../api/status/api-status-error.ts';
+import type { ActionAccess, ResourceDefinition } from '../../model/resource-definition.ts';
+import { createCacheReader } from '../cache/cache-reader.ts';
 import { decodeBody } from './decode-body.ts';
 import { deleteObject } from './delete-object.ts';
 import { checkPlace } from './object-metadata.ts';
-import type { ResourceRequest, Served, WriteBody } from './registry.ts';
-import { actionOf } from './subresources.ts';
+import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
+import { actionOf } from '../subresources.ts';
 import { changeObject } from './update-object.ts';
 import { admitMutating, admitValidating, attributesOf, currentObject, requestFacts, servedBody } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { configMaps } from '../../api/client/resource-types.ts';
-import type { ObjectReader } from '../model/object-reader.ts';
+import { configMaps } from '../../../api/client/resource-types.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
 import { createCacheReader } from './cache-reader.ts';
-import { DefinitionIndex } from './definition-index.ts';
-import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround, Widget } from './testing/registry-ground.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
+import { DefinitionIndex } from '../definition-index.ts';
+import { gadgets, startRegistry, widgets } from '../testing/registry-ground.ts';
+import type { RegistryGround, Widget } from '../testing/registry-ground.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 describe('the cache, for those who must not wait', () => {
   let ground: RegistryGround;

@@ -1,10 +1,10 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/log.ts';
-import { createLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
-import type { Random } from '../../base/random.ts';
-import type { HeldClaim } from '../model/resource-definition.ts';
-import type { Storage, StoredValue } from '../storage/storage.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { HeldClaim } from '../../model/resource-definition.ts';
+import type { Storage, StoredValue } from '../../storage/storage.ts';
 import { claimKey, claimsPrefix } from './store-claims.ts';
 
 /** As often as upstream's repair of addresses and ports. */

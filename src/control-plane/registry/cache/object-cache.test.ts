@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { seededRandom } from '../../base/random.ts';
-import { isApiError } from '../../api/status/api-status-error.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { noFaults, HostileStorage } from './testing/hostile-storage.ts';
-import { startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround } from './testing/registry-ground.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { noFaults, HostileStorage } from '../testing/hostile-storage.ts';
+import { startRegistry, widgets } from '../testing/registry-ground.ts';
+import type { RegistryGround } from '../testing/registry-ground.ts';
 
 interface Seen {
   readonly events: string[];

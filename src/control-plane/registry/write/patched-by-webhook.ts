@@ -1,9 +1,9 @@
-import { apiVersionOf } from '../../api/client/resource-type.ts';
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
-import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
-import type { AdmissionAttributes } from '../model/admission.ts';
-import { applyJsonPatch } from '../patch/json-patch.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
+import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
+import type { AdmissionAttributes } from '../../model/admission.ts';
+import { applyJsonPatch } from '../../patch/json-patch.ts';
 
 /** What a webhook's JSON patch makes of an object, as the object it has to be, with its defaults. Unknown fields are dropped. Throws when it does not apply, or is none. */
 export function patchedByWebhook({ definition, subresource }: AdmissionAttributes, document: Readonly<Record<string, unknown>>, patch: unknown): ApiObject {

@@ -1,14 +1,14 @@
-import { apiVersionOf } from '../../api/client/resource-type.ts';
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { goQuote } from '../../api/go-quote.ts';
-import { dropZeros } from '../../api/protobuf/drop-zeros.ts';
-import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
-import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
-import type { RequestContext } from '../model/request-context.ts';
-import { unknownOperationFields } from '../patch/json-patch.ts';
-import { formatGoValue } from '../patch/json-value.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { goQuote } from '../../../api/go-quote.ts';
+import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
+import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
+import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import type { RequestContext } from '../../model/request-context.ts';
+import { unknownOperationFields } from '../../patch/json-patch.ts';
+import { formatGoValue } from '../../patch/json-value.ts';
 import type { BodyKind } from './decode-body.ts';
-import type { PatchBody } from './registry.ts';
+import type { PatchBody } from '../registry.ts';
 
 /**
  * What a JSON, merge or strategic patch made of an object, as the object it has to be. What is not one is Invalid, with `patch` as the field that is to blame;

@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { decodeAny } from '../../api/schema/decode.ts';
-import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../api/selectors.ts';
-import { goQuote } from '../../api/go-quote.ts';
-import { badRequest } from '../../api/status/api-status-error.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { decodeAny } from '../../../api/schema/decode.ts';
+import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
+import { goQuote } from '../../../api/go-quote.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 /** Which objects of a list or watch are meant. */
 export interface Selection {

@@ -1,16 +1,16 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Random } from '../../base/random.ts';
-import type { ApiObject, ObjectKey } from '../../api/client/resource-type.ts';
-import { apiVersionOf, formatKey } from '../../api/client/resource-type.ts';
-import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '../model/admission.ts';
-import type { ActionServices, Claims, RequestFacts, ResourceDefinition, ReviewAccess } from '../model/resource-definition.ts';
-import type { RequestContext } from '../model/request-context.ts';
-import type { Storage, WriteResult } from '../storage/storage.ts';
-import { storageKey } from './definition-index.ts';
-import type { DefinitionIndex } from './definition-index.ts';
-import type { ObjectCache } from './object-cache.ts';
-import type { ResourceRequest, Served } from './registry.ts';
-import { CachedObject, storedJson, wireJson } from './stored-form.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
+import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
+import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '../../model/admission.ts';
+import type { ActionServices, Claims, RequestFacts, ResourceDefinition, ReviewAccess } from '../../model/resource-definition.ts';
+import type { RequestContext } from '../../model/request-context.ts';
+import type { Storage, WriteResult } from '../../storage/storage.ts';
+import { storageKey } from '../definition-index.ts';
+import type { DefinitionIndex } from '../definition-index.ts';
+import type { ObjectCache } from '../cache/object-cache.ts';
+import type { ResourceRequest, Served } from '../registry.ts';
+import { CachedObject, storedJson, wireJson } from '../cache/stored-form.ts';
 
 /** What all writing verbs stand on. */
 export interface WriteTools {

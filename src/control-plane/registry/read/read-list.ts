@@ -1,16 +1,16 @@
-import { isKind } from '../../base/errors.ts';
-import type { ListOptions } from '../../api/client/api-client.ts';
-import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
-import type { Storage } from '../storage/storage.ts';
+import { isKind } from '../../../base/errors.ts';
+import type { ListOptions } from '../../../api/client/api-client.ts';
+import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import type { Storage } from '../../storage/storage.ts';
 import { formatContinueToken, parseContinueToken } from './continue-token.ts';
 import type { ContinueToken } from './continue-token.ts';
-import { storagePrefix } from './definition-index.ts';
-import type { KindCache, ObjectCache } from './object-cache.ts';
-import type { ResourceRequest, ServedList } from './registry.ts';
+import { storagePrefix } from '../definition-index.ts';
+import type { KindCache, ObjectCache } from '../cache/object-cache.ts';
+import type { ResourceRequest, ServedList } from '../registry.ts';
 import { parseSelection } from './selection.ts';
 import type { Selection } from './selection.ts';
-import type { CachedObject } from './stored-form.ts';
-import { parseRevision } from './versions.ts';
+import type { CachedObject } from '../cache/stored-form.ts';
+import { parseRevision } from './parse-revision.ts';
 
 /** One page as it is being gathered. */
 interface Page {

@@ -1,12 +1,12 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { apiVersionOf, formatKey } from '../../api/client/resource-type.ts';
-import { generateName } from '../../api/generate-name.ts';
-import { alreadyExists, ApiStatusError, badRequest, formatGroupResource, invalid } from '../../api/status/api-status-error.ts';
-import { trackWrite } from '../patch/managed-fields.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
+import { generateName } from '../../../api/generate-name.ts';
+import { alreadyExists, ApiStatusError, badRequest, formatGroupResource, invalid } from '../../../api/status/api-status-error.ts';
+import { trackWrite } from '../../patch/managed-fields.ts';
 import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
-import type { ResourceRequest, Served, WriteBody } from './registry.ts';
-import { wireJson } from './stored-form.ts';
+import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
+import { wireJson } from '../cache/stored-form.ts';
 import { admitMutating, admitValidating, attributesOf, kindOf, putObject, requestFacts, servedOnce } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 

@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { formatTime } from '../../api/time.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { formatTime } from '../../../api/time.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { DeleteOptions } from './delete-options.ts';
 
 const orphanFinalizer = 'orphan';

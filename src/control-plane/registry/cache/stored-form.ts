@@ -1,8 +1,8 @@
-import { apiVersionOf } from '../../api/client/resource-type.ts';
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { shareManagedFields } from '../patch/managed-entries.ts';
-import type { Served } from './registry.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { shareManagedFields } from '../../patch/managed-entries.ts';
+import type { Served } from '../registry.ts';
 
 /** How every stored object of a kind begins; what follows is the rest of its metadata. */
 const openings = new WeakMap<ResourceDefinition, string>();

@@ -1,7 +1,7 @@
-import { formatKey } from '../../api/client/resource-type.ts';
-import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
-import type { ObjectReader } from '../model/object-reader.ts';
-import type { DefinitionIndex } from './definition-index.ts';
+import { formatKey } from '../../../api/client/resource-type.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import type { DefinitionIndex } from '../definition-index.ts';
 import type { CacheEvent } from './event-window.ts';
 import type { KindCache, ObjectCache } from './object-cache.ts';
 

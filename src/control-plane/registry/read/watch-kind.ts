@@ -1,14 +1,14 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { WatchOptions } from '../../api/client/api-client.ts';
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { ApiStatusError, internalError } from '../../api/status/api-status-error.ts';
-import type { CacheEvent } from './event-window.ts';
-import type { KindCache, ObjectCache } from './object-cache.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import type { WatchOptions } from '../../../api/client/api-client.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
+import type { CacheEvent } from '../cache/event-window.ts';
+import type { KindCache, ObjectCache } from '../cache/object-cache.ts';
 import { notOlderThan } from './read-list.ts';
-import type { ResourceRequest, Served, WatchSink } from './registry.ts';
+import type { ResourceRequest, Served, WatchSink } from '../registry.ts';
 import { parseSelection } from './selection.ts';
 import type { Selection } from './selection.ts';
-import { parseRevision } from './versions.ts';
+import { parseRevision } from './parse-revision.ts';
 
 /** How often a watch that asked for bookmarks gets one (upstream: about once a minute). */
 const bookmarkMs = 60_000;

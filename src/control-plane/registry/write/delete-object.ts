@@ -1,15 +1,15 @@
-import type { ApiObject } from '../../api/client/resource-type.ts';
-import { formatKey } from '../../api/client/resource-type.ts';
-import { conflict, notFound } from '../../api/status/api-status-error.ts';
-import type { Status } from '../../api/status/status.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { storageKey } from './definition-index.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { formatKey } from '../../../api/client/resource-type.ts';
+import { conflict, notFound } from '../../../api/status/api-status-error.ts';
+import type { Status } from '../../../api/status/status.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { storageKey } from '../definition-index.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import type { DeleteOptions } from './delete-options.ts';
 import { planDeletion } from './plan-deletion.ts';
-import type { ResourceRequest, Served } from './registry.ts';
-import type { CachedObject } from './stored-form.ts';
-import { wireJson } from './stored-form.ts';
+import type { ResourceRequest, Served } from '../registry.ts';
+import type { CachedObject } from '../cache/stored-form.ts';
+import { wireJson } from '../cache/stored-form.ts';
 import { admitMutating, admitValidating, attributesOf, currentObject, putObject, retryOnStale, servedBody, servedOnce } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
