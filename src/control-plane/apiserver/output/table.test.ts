@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { definition } from '../testing/fixtures.ts';
-import { formatAge, formatDuration, tableColumns } from './table.ts';
+import { formatAge, formatDuration, partialJson, tableColumns } from './table.ts';
 
 const seconds = 1000;
 const minutes = 60 * seconds;
@@ -24,5 +24,11 @@ describe('tables', () => {
     assert.deepEqual(names(column('Ready'), column('Node', { priority: 1 })), ['Name', 'Ready', 'Age', 'Node']);
     assert.deepEqual(names(column('Last Seen'), column('Name', { format: 'name' })), ['Last Seen', 'Name']);
     assert.deepEqual(tableColumns(definition('B', 'bs')).map(({ name }) => name), ['Name', 'Created At']);
+  });
+
+  it('show of metadata what was written: a label named name may be empty, the namespace of a kind without namespaces is absent', () => {
+    const metadata = { name: 'node-1', namespace: '', uid: 'u-1', labels: { name: '', uid: '' } };
+    const { metadata: shown } = JSON.parse(partialJson({ kind: 'Node', apiVersion: 'v1', metadata }, 'v1')) as { metadata: object };
+    assert.deepEqual(shown, { name: 'node-1', uid: 'u-1', labels: { name: '', uid: '' } });
   });
 });
