@@ -64,11 +64,16 @@ export function rowJson({ definition, version, include }: TableForm, object: Api
   return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? json : partialJson(object, version)}}`;
 }
 
-/** Only the metadata, as garbage collectors and the like want it. Inside, names that are not there are ''; outside they are absent. */
+/** Inside, names that are not there are ''; outside they are absent. */
+function metadataJson(metadata: ApiObject['metadata']): string {
+  const { name, namespace, uid, ...rest } = metadata;
+  if (name !== '' && namespace !== '' && uid !== '') return JSON.stringify(metadata);
+  return JSON.stringify({ ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...rest });
+}
+
+/** Only the metadata, as garbage collectors and the like want it. */
 export function partialJson(object: ApiObject, version: MetaVersion): string {
-  const { name, namespace, uid, ...rest } = object.metadata;
-  const metadata = { ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...rest };
-  return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(metadata)}}`;
+  return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${metadataJson(object.metadata)}}`;
 }
 
 /** How kubectl writes ages: the largest unit, and the next one where that still tells something (upstream: duration.HumanDuration). */
