@@ -311,7 +311,7 @@ export class FakeApiClient implements ApiClient {
     const old: Loose = before;
     const given: Loose = object;
     const after =
-      subresource === 'status'
+      subresource === 'status' || subresource === 'approval'
         ? { ...before, status: given.status, metadata: { ...before.metadata, labels: object.metadata.labels, annotations: object.metadata.annotations } }
         : { ...object, ...('status' in old ? { status: old.status } : {}), metadata: { ...object.metadata, ...fixed, generation: subresource === '' ? nextGeneration(before, object) : generation } };
     return dryRun ? after : this.#finish(type, before, after);

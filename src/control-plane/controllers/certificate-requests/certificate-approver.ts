@@ -22,7 +22,7 @@ export function createCertificateApprover(options: CertificateApproverOptions): 
     workers: 2,
     sync: async (name) => {
       const request = requests.get({ namespace: '', name });
-      if (request !== undefined && !isIssued(request) && !isApproved(request) && !isDenied(request)) await judge(options, request);
+      return request === undefined || isIssued(request) || isApproved(request) || isDenied(request) ? undefined : judge(options, request);
     },
   });
   const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
@@ -35,9 +35,12 @@ const grants = [
   { subresource: 'nodeclient', own: false, message: 'Auto approving kubelet client certificate after SubjectAccessReview.' },
 ];
 
-async function judge(options: CertificateApproverOptions, request: CertificateSigningRequest): Promise<void> {
+/** Rights may be given later, and no event says so. */
+const refusedAgainMs = 30_000;
+
+async function judge(options: CertificateApproverOptions, request: CertificateSigningRequest): Promise<number | undefined> {
   const name = await options.kubeletClientName(request);
-  if (name === undefined) return;
+  if (name === undefined) return undefined;
   for (const { subresource, own, message } of grants) {
     if (own && request.spec.username !== name) continue;
     if (!(await mayAsk(options, request, subresource))) continue;
@@ -48,8 +51,9 @@ async function judge(options: CertificateApproverOptions, request: CertificateSi
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
-    return;
+    return undefined;
   }
+  return refusedAgainMs;
 }
 
 async function mayAsk({ client }: CertificateApproverOptions, { spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { Endpoint, EndpointPort } from '../../../api/discovery/endpoint-slice.ts';
-import { isHeadless, portIn } from '../../controller-runtime/service-endpoints.ts';
+import { portIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 import type { AddressType, Group } from './plan-slices.ts';
 
@@ -13,8 +13,8 @@ export function groupEndpoints(service: Service, endpoints: readonly ServiceEndp
     const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
     for (const each of endpoints) {
       const endpoint = endpointOf(each, addressType, nodeOf);
+      if (endpoint === undefined) continue;
       const ports = portsOf(service, each);
-      if (endpoint === undefined || ports === undefined) continue;
       const key = JSON.stringify(ports);
       let group = groups.get(key);
       if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
@@ -40,13 +40,11 @@ function endpointOf({ pod, ready, serving, terminating, hostname }: ServiceEndpo
   };
 }
 
-function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | undefined {
-  const wanted = service.spec.ports ?? [];
-  if (wanted.length === 0 && isHeadless(service)) return [];
-  const found = wanted.flatMap((each): EndpointPort[] => {
+/** A pod that has none of the named ports is told nevertheless, without ports (upstream: getEndpointPorts). */
+function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] {
+  return (service.spec.ports ?? []).flatMap((each): EndpointPort[] => {
     const port = portIn(pod, each);
     const { name = '', protocol = 'TCP', appProtocol } = each;
     return port === undefined ? [] : [{ name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }];
   });
-  return found.length === 0 ? undefined : found;
 }

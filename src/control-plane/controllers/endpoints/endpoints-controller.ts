@@ -74,8 +74,8 @@ class EndpointsSyncer {
 function desired(service: Service, current: Endpoints | undefined, allPods: readonly Pod[]): Endpoints {
   const { subsets, truncated } = truncateSubsets(computeSubsets(service, endpointsOf(service, allPods)));
   const { [headless]: _, ...labels } = service.metadata.labels ?? {};
-  const { [overCapacity]: __, ...annotations } = current?.metadata.annotations ?? {};
-  const metadata = current?.metadata ?? { name: service.metadata.name, namespace: service.metadata.namespace, uid: '' };
+  const before: Endpoints['metadata'] = current?.metadata ?? { name: service.metadata.name, namespace: service.metadata.namespace, uid: '' };
+  const { annotations: { [overCapacity]: __, ...annotations } = {}, ...metadata } = before;
   return {
     metadata: {
       ...metadata,
