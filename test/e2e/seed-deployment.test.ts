@@ -7,6 +7,7 @@ import { pause } from '../../src/up/processes.ts';
 import { startEtcd } from '../integration/support/etcd.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
+import { eventually } from './support/eventually.ts';
 import { nginxDeployment } from './support/nginx-deployment.ts';
 
 /** Every step is what a person would type; `run` may be made to try again, for while the server is dead. */
@@ -32,18 +33,7 @@ async function wholeLife(run: (args: readonly string[], input?: string) => Promi
   await eventually(async () => assert.equal(await run(['get', 'deployments,replicasets,pods', '-l', 'app=nginx', '-o', 'name']), ''));
 }
 
-async function eventually(check: () => Promise<void>): Promise<void> {
-  for (let left = 150; ; left--) {
-    try {
-      return await check();
-    } catch (error) {
-      if (left === 0) throw error;
-      await pause(100);
-    }
-  }
-}
-
-describe('the seed Deployment with nothing but kubectl', () => {
+describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () => {
   it('goes through apply, scale, rolling update, undo and delete on SQLite', async () => {
     const cluster = await startCluster({ nodes: 3 });
     try {
