@@ -30,13 +30,13 @@ async function main(args: readonly string[]): Promise<number | undefined> {
 
 /** Runs until it is told to stop; a second signal does not wait. */
 async function run({ options, files, log: { format, verbosity } }: CommandLine): Promise<number> {
-  const unreadable = files.flatMap(({ flag, file }) => whyUnreadable(file).map((why) => `--${flag}: ${why}`));
-  if (unreadable.length > 0) {
-    for (const error of unreadable) process.stderr.write(`${error}\n`);
+  const unusable = files.flatMap(({ flag, file }) => whyNot(`--${flag}`, () => accessSync(file, constants.R_OK)));
+  unusable.push(...whyNot('--data-dir', () => void mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })));
+  if (unusable.length > 0) {
+    for (const error of unusable) process.stderr.write(`${error}\n`);
     return FAILED;
   }
   const log = createPinoLog({ format, verbosity, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'control-plane' });
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const controlPlane = await composeControlPlane(options, { clock: systemClock, random: systemRandom, log });
   await controlPlane.start();
   await new Promise<void>((resolve) => {
@@ -49,12 +49,12 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
 }
 
 /** One reason, or none. */
-function whyUnreadable(file: string): readonly string[] {
+function whyNot(flag: string, attempt: () => void): readonly string[] {
   try {
-    accessSync(file, constants.R_OK);
+    attempt();
     return [];
   } catch (error) {
-    return [errorMessage(error)];
+    return [`${flag}: ${errorMessage(error)}`];
   }
 }
 
