@@ -37,6 +37,8 @@ export interface TestCluster {
   tryKubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<KubectlResult>;
   /** The same; its standard output, or an error that shows all it said. */
   kubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<string>;
+  /** A command that does not end by itself, until it has written `enough`; what it has written. */
+  follow(args: readonly string[], enough: (stdout: string) => boolean): Promise<string>;
   /** Of an administrator, over HTTP. */
   client(): HttpApiClient;
   /** SIGKILL, as a power cut would. */
@@ -72,7 +74,8 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     const ready = await waitUntil(() => child.exitCode !== null || log().slice(before).includes('"serving"'), startLimitMs, 10);
     if (!ready || child.exitCode !== null) throw new Error(`the control plane did not start:\n${log().slice(before)}`);
   };
-  const run: TestCluster['tryKubectl'] = (args, input, environment) => runKubectl([`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args], input, environment);
+  const words = (args: readonly string[]): readonly string[] => [`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args];
+  const run: TestCluster['tryKubectl'] = (args, input, environment) => runKubectl(words(args), { input, environment });
   await start();
   const nodes = options.nodes === undefined ? undefined : await startFakeNodes(kubeconfig, options.nodes, folder);
   return {
@@ -85,6 +88,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`);
       return stdout;
     },
+    follow: async (args, enough) => (await runKubectl(words(args), { enough })).stdout,
     client: () => {
       const transport = new HttpTransport({ ...readKubeconfig(kubeconfig), server: `https://127.0.0.1:${port}` }, { userAgent: 'e2e' });
       transports.push(transport);
@@ -127,11 +131,20 @@ export async function startFakeNodes(kubeconfig: string, count: number, folder: 
   return () => stopProcess(record, 10_000);
 }
 
-function runKubectl(args: readonly string[], input?: string, environment: Readonly<Record<string, string>> = {}): Promise<KubectlResult> {
+interface KubectlOptions {
+  readonly input?: string | undefined;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  readonly enough?: (stdout: string) => boolean;
+}
+
+function runKubectl(args: readonly string[], { input, environment, enough }: KubectlOptions): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
     const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: '/nonexistent', KUBECTL_EXTERNAL_DIFF: 'diff -u', ...environment }, timeout: kubectlLimitMs });
     let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      if (enough?.(stdout) === true) child.kill();
+    });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     child.on('error', reject);
     child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
