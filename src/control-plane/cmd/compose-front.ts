@@ -5,8 +5,9 @@ import { parseAuditPolicy } from '../apiserver/audit/audit-policy.ts';
 import { RotatingFile } from '../apiserver/audit/rotating-file.ts';
 import { nodeDialer } from '../apiserver/connect/node-dialer.ts';
 import type { ApiServerOptions, AuditOptions, ProcessUsage } from '../apiserver/options.ts';
-import type { World } from './compose-api-server.ts';
+import type { Ambient } from './ambient.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
+import { readYamlFile } from './read-yaml-file.ts';
 
 export interface ComposedFront {
   readonly options: Pick<ApiServerOptions, 'kubelets' | 'audit' | 'publicAddress' | 'processUsage'>;
@@ -15,11 +16,9 @@ export interface ComposedFront {
 }
 
 const mebibyte = 1024 * 1024;
-const maxLexemes = 100_000;
-const limits = { maxDepth: 64, maxAliasValues: 10_000 };
 
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
-export async function composeFront(options: ControlPlaneOptions, { clock, log }: World): Promise<ComposedFront> {
+export async function composeFront(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ComposedFront> {
   const pki = path.resolve(options.dataDir, 'pki');
   const clientPair = (): { cert: string; key: string } => ({ cert: readFileSync(path.join(pki, 'apiserver-kubelet-client.crt'), 'utf8'), key: readFileSync(path.join(pki, 'apiserver-kubelet-client.key'), 'utf8') });
   const kubelets = { dialer: nodeDialer({ clock, clientPair }), preferredAddressTypes: options.kubeletPreferredAddressTypes };
@@ -30,32 +29,14 @@ export async function composeFront(options: ControlPlaneOptions, { clock, log }:
   };
 }
 
-async function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<World, 'clock' | 'log'>): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
+async function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<Ambient, 'clock' | 'log'>): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
   if (audit === undefined) return undefined;
-  const policy = await readYaml(audit.policyFile);
+  const policy = await readYamlFile('audit-policy-file', audit.policyFile, 'allowed');
   const parsed = parseAuditPolicy(policy);
   if ('errors' in parsed) throw new KubeletError('Invalid', `--audit-policy-file ${audit.policyFile}: ${parsed.errors.join('; ')}`);
   if (audit.logPath === '-') return { options: { policy, sink: (line) => void process.stdout.write(`${line}\n`) }, close: () => Promise.resolve() };
   const file = new RotatingFile({ file: audit.logPath, maxBytes: audit.maxSizeMib * mebibyte, maxBackups: audit.maxBackups, maxAgeDays: audit.maxAgeDays, clock, log });
   return { options: { policy, sink: file.write }, close: () => file.close() };
-}
-
-/** The parser of YAML is loaded only where there is a policy. */
-async function readYaml(file: string): Promise<unknown> {
-  const [{ parseYaml }, { toPlainValue }] = await Promise.all([import('../../api/manifest/parse-yaml.ts'), import('../../api/manifest/yaml-value.ts')]);
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new KubeletError('Invalid', `--audit-policy-file ${file} cannot be read`, { cause: error });
-  }
-  const { document, errors } = parseYaml(text, maxLexemes);
-  const [error] = errors;
-  if (document === undefined || error !== undefined) throw new KubeletError('Invalid', `--audit-policy-file ${file} is no YAML: ${error?.message ?? 'it is empty'}`);
-  const { value, problems } = toPlainValue(document, limits);
-  const unusable = problems.find((problem) => !problem.duplicate);
-  if (unusable !== undefined) throw new KubeletError('Invalid', `--audit-policy-file ${file}: ${unusable.message}`);
-  return value;
 }
 
 const startTimeSeconds = (Date.now() - performance.now()) / 1000;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readAdmissionConfiguration } from '../admission/configuration/admission-configuration.ts';
 import { readEventRateLimitConfiguration } from '../admission/event-rate-limit.ts';
@@ -9,7 +8,8 @@ import type { PodSecuritySettings } from '../admission/pod-security/pod-security
 import { readPodSecurityConfiguration } from '../admission/pod-security/pod-security-configuration.ts';
 import type { LimitedResource } from '../admission/resource-quota/charge-quotas.ts';
 import { readResourceQuotaConfiguration } from '../admission/resource-quota/resource-quota-configuration.ts';
-import { errorMessage, KubeletError } from '../../base/errors.ts';
+import { KubeletError } from '../../base/errors.ts';
+import { readYamlFile } from './read-yaml-file.ts';
 
 /** What plugins are told by `--admission-control-config-file`. */
 export interface AdmissionSettings {
@@ -44,17 +44,9 @@ export async function readAdmissionSettings(file: string | undefined): Promise<A
   };
 }
 
+const readYaml = (file: string): Promise<unknown> => readYamlFile('admission-control-config-file', file, 'refused');
+
 function accepted<T>(from: string, read: T | string): T {
   if (typeof read === 'string') throw new KubeletError('Invalid', `--admission-control-config-file ${from}: ${read}`);
   return read;
-}
-
-/** What reads YAML is loaded only when there is some. */
-async function readYaml(file: string): Promise<unknown> {
-  const { parse } = await import('yaml');
-  try {
-    return parse(readFileSync(file, 'utf8')) as unknown;
-  } catch (error) {
-    throw new KubeletError('Invalid', `unable to read admission control configuration from ${JSON.stringify(file)} [${errorMessage(error)}]`, { cause: error });
-  }
 }
