@@ -7,11 +7,12 @@ import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { createBootstrapKeeper, ensureBootstrapObjects } from './bootstrap-objects.ts';
 import type { ClusterFacts } from './bootstrap-objects.ts';
 import { createClaimRepair } from '../registry/claims/claim-repair.ts';
-import { claimsOfService } from '../resources/service-allocation.ts';
+import { claimsOfService } from '../resources/services/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { createLeaderElection } from '../controller-runtime/leader-election.ts';
 import { composeApiServer } from './compose-api-server.ts';
-import type { ComposedApiServer, World } from './compose-api-server.ts';
+import type { Ambient } from './ambient.ts';
+import type { ComposedApiServer } from './compose-api-server.ts';
 import { composeControllers } from './compose-controllers.ts';
 import { composeScheduler } from './compose-scheduler.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
@@ -31,23 +32,23 @@ const itself: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 
 /** Who watches for the controllers and the scheduler. */
 const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
-interface Part {
+interface Startable {
   start(): void | Promise<void>;
   stop(): Promise<void>;
 }
 
 /** The whole control plane in one process. Opens the store and reads it; rejects when that cannot be done. */
-export async function composeControlPlane(options: ControlPlaneOptions, world: World): Promise<ControlPlane> {
-  const storage = await openStorage(options, world.clock, world.log);
-  const api = await composeApiServer(options, storage, world).catch(async (error: unknown) => {
+export async function composeControlPlane(options: ControlPlaneOptions, ambient: Ambient): Promise<ControlPlane> {
+  const storage = await openStorage(options, ambient.clock, ambient.log);
+  const api = await composeApiServer(options, storage, ambient).catch(async (error: unknown) => {
     await storage.close();
     throw error;
   });
   const client = api.clientOf(itself, 'kube-apiserver');
-  const lead = (): Part => composeLeading(options, api, world);
-  const claimRepair = createClaimRepair({ ...world, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
+  const lead = (): Startable => composeLeading(options, api, ambient);
+  const claimRepair = createClaimRepair({ ...ambient, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
   let port = options.securePort;
-  const elect = (): Part => createLeaderElection({ ...world, client, name: 'kube-controller-manager', identity: ownHolderIdentity(options.bindAddress, port, world.random), create: lead });
+  const elect = (): Startable => createLeaderElection({ ...ambient, client, name: 'kube-controller-manager', identity: ownHolderIdentity(options.bindAddress, port, ambient.random), create: lead });
   // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one listens.
   const leading = options.storage.backend === 'sqlite' ? lead() : madeAtStart(elect);
   const facts = (): ClusterFacts => ({
@@ -56,15 +57,15 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
     serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
     clientCa: api.pki.authority.certificatePem,
   });
-  const keeper = createBootstrapKeeper({ ...world, client, reader: api.reader, facts });
-  const parts = inOrder([keeper, createCompactor({ ...world, storage }), claimRepair, createRoleAggregation({ ...world, reader: api.reader, client }), leading]);
+  const keeper = createBootstrapKeeper({ ...ambient, client, reader: api.reader, facts });
+  const parts = inOrder([keeper, createCompactor({ ...ambient, storage }), claimRepair, createRoleAggregation({ ...ambient, reader: api.reader, client }), leading]);
   return {
     start: async () => {
       ({ port } = await api.listen());
       await ensureBootstrapObjects(client, facts());
-      await ensureDefaultPolicy(client, world.log);
+      await ensureDefaultPolicy(client, ambient.log);
       await parts.start();
-      world.log.info('serving', { address: options.bindAddress, port, kubeconfig: path.resolve(options.dataDir, 'admin.conf') });
+      ambient.log.info('serving', { address: options.bindAddress, port, kubeconfig: path.resolve(options.dataDir, 'admin.conf') });
     },
     stop: async () => {
       await parts.stop();
@@ -75,21 +76,21 @@ export async function composeControlPlane(options: ControlPlaneOptions, world: W
 }
 
 /** What acts on the cluster, and therefore runs once in it. */
-function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, world: World): Part {
-  const informers = createInformers({ ...world, client: api.clientOf(manager, 'kube-controller-manager') });
-  const controllers = composeControllers(options, api, informers, world);
-  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, world)] : [];
+function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, ambient: Ambient): Startable {
+  const informers = createInformers({ ...ambient, client: api.clientOf(manager, 'kube-controller-manager') });
+  const controllers = composeControllers(options, api, informers, ambient);
+  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, ambient)] : [];
   return inOrder([informers, controllers, ...scheduler]);
 }
 
-function madeAtStart(make: () => Part): Part {
-  let part: Part | undefined;
+function madeAtStart(make: () => Startable): Startable {
+  let part: Startable | undefined;
   return { start: () => (part = make()).start(), stop: () => part?.stop() ?? Promise.resolve() };
 }
 
 /** Parts as one: started in the order of the list, stopped in reverse. */
-function inOrder(parts: readonly Part[]): Part {
-  const started: Part[] = [];
+function inOrder(parts: readonly Startable[]): Startable {
+  const started: Startable[] = [];
   return {
     start: async () => {
       for (const part of parts) {

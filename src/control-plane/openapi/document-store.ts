@@ -3,8 +3,8 @@ import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { Kinds } from './definitions.ts';
 import { encodeV2 } from './encode-v2-protobuf.ts';
-import type { OpenApiDocument, OpenApiDocuments } from './open-api-documents.ts';
 import { renderV2, renderV3 } from './render-document.ts';
+import type { OpenApiDocument, OpenApiDocuments } from './served-document.ts';
 
 const JSON_TYPE = 'application/json';
 /** What is sent; the first form of the name, with its `@`, is no valid media type, but what older clients ask with. */

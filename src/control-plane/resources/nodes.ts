@@ -6,7 +6,7 @@ import { validateNode, validateNodeUpdate } from '../../api/validation/validate-
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { defineResource } from './define-resource.ts';
-import { proxyVerbs } from './pods.ts';
+import { proxyVerbs } from './pods/pods.ts';
 
 const rolePrefix = 'node-role.kubernetes.io/';
 const roleLabel = 'kubernetes.io/role';

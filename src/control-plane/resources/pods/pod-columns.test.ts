@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Pod } from '../../api/core/pod.ts';
-import type { ContainerState } from '../../api/core/pod-status.ts';
-import { buildPod } from '../../api/testing/pod-builder.ts';
-import type { Changes } from '../../api/testing/pod-builder.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerState } from '../../../api/core/pod-status.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { podColumns } from './pod-columns.ts';
-import { nowMs } from './testing/rules-ground.ts';
+import { nowMs } from '../testing/rules-ground.ts';
 
 const ago = (minutes: number): string => new Date(nowMs - minutes * 60_000).toISOString();
 const status = (name: string, state: object, more: object = {}): object => ({ name, state, ready: false, restartCount: 0, image: 'x', imageID: 'y', ...more });

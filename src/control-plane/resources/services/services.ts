@@ -1,15 +1,15 @@
-import { services } from '../../api/client/resource-types.ts';
-import type { Service, ServicePort } from '../../api/core/service.ts';
-import { ServiceSchema } from '../../api/core/service.ts';
-import { defaultService } from '../../api/defaults/default-service.ts';
-import { checkDnsLabel } from '../../api/validation/names.ts';
-import { objectWarnings } from '../../api/validation/object-warnings.ts';
-import { validateServiceStatusUpdate, validateServiceUpdate } from '../../api/validation/network/validate-service-update.ts';
-import { validateService } from '../../api/validation/network/validate-service.ts';
-import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { ageColumn, formatLabels } from './cells.ts';
-import { defineResource } from './define-resource.ts';
-import { proxyVerbs } from './pods.ts';
+import { services } from '../../../api/client/resource-types.ts';
+import type { Service, ServicePort } from '../../../api/core/service.ts';
+import { ServiceSchema } from '../../../api/core/service.ts';
+import { defaultService } from '../../../api/defaults/default-service.ts';
+import { checkDnsLabel } from '../../../api/validation/names.ts';
+import { objectWarnings } from '../../../api/validation/object-warnings.ts';
+import { validateServiceStatusUpdate, validateServiceUpdate } from '../../../api/validation/network/validate-service-update.ts';
+import { validateService } from '../../../api/validation/network/validate-service.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import { ageColumn, formatLabels } from '../cells.ts';
+import { defineResource } from '../define-resource.ts';
+import { proxyVerbs } from '../pods/pods.ts';
 import { allocateService, deallocateService } from './service-allocation.ts';
 import { prepareServiceUpdate } from './service-rules.ts';
 

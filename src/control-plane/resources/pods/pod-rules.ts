@@ -1,12 +1,12 @@
-import { withCondition } from '../../api/conditions.ts';
-import type { LabelSelector } from '../../api/core/meta.ts';
-import type { Pod } from '../../api/core/pod.ts';
-import type { PodSpec } from '../../api/core/pod-spec.ts';
-import type { PodCondition, PodStatus } from '../../api/core/pod-status.ts';
-import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../api/core/scheduling.ts';
-import { isTerminalPhase } from '../../api/pod.ts';
-import { computePodQos } from '../../api/qos.ts';
-import { formatTime } from '../../api/time.ts';
+import { withCondition } from '../../../api/conditions.ts';
+import type { LabelSelector } from '../../../api/core/meta.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodSpec } from '../../../api/core/pod-spec.ts';
+import type { PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
+import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../../api/core/scheduling.ts';
+import { isTerminalPhase } from '../../../api/pod.ts';
+import { computePodQos } from '../../../api/qos.ts';
+import { formatTime } from '../../../api/time.ts';
 
 /** Upstream: the pod strategy's PrepareForCreate. */
 export function preparePodForCreate(pod: Pod, { nowMs }: { readonly nowMs: number }): Pod {

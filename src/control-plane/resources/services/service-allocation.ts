@@ -1,8 +1,8 @@
-import { services } from '../../api/client/resource-types.ts';
-import type { Service, ServicePort, ServiceSpec } from '../../api/core/service.ts';
-import { ApiStatusError, internalError, invalid } from '../../api/status/api-status-error.ts';
-import { FieldErrors } from '../../api/validation/field-error.ts';
-import type { Allocated, Claims, HeldClaim } from '../model/resource-definition.ts';
+import { services } from '../../../api/client/resource-types.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../../api/core/service.ts';
+import { ApiStatusError, internalError, invalid } from '../../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
+import type { Allocated, Claims, HeldClaim } from '../../model/resource-definition.ts';
 import { candidates, parseAddressRange, reservedAddresses, reservedPorts } from './address-range.ts';
 import type { AddressRange } from './address-range.ts';
 import { computeFamilies } from './service-families.ts';

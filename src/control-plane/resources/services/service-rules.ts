@@ -1,5 +1,5 @@
-import type { Service, ServicePort, ServiceSpec } from '../../api/core/service.ts';
-import { isExternallyReachable } from '../../api/defaults/default-service.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../../api/core/service.ts';
+import { isExternallyReachable } from '../../../api/defaults/default-service.ts';
 
 export const isHeadless = ({ spec }: Service): boolean => spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
 export const needsAddress = ({ spec }: Service): boolean => spec.type !== 'ExternalName';

@@ -1,9 +1,9 @@
-import { isConditionTrue } from '../../api/conditions.ts';
-import type { Pod } from '../../api/core/pod.ts';
-import type { ContainerStatus } from '../../api/core/pod-status.ts';
-import { isRestartableInit, isTerminalPhase } from '../../api/pod.ts';
-import type { TableColumn } from '../model/resource-definition.ts';
-import { ageColumn, humanDuration } from './cells.ts';
+import { isConditionTrue } from '../../../api/conditions.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { ContainerStatus } from '../../../api/core/pod-status.ts';
+import { isRestartableInit, isTerminalPhase } from '../../../api/pod.ts';
+import type { TableColumn } from '../../model/resource-definition.ts';
+import { ageColumn, humanDuration } from '../cells.ts';
 
 /** What `kubectl get pods` tells about a pod in its first columns. */
 export interface PodSummary {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Binding } from '../../api/core/binding.ts';
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
-import { buildPod } from '../../api/testing/pod-builder.ts';
-import type { Changes } from '../../api/testing/pod-builder.ts';
+import type { Binding } from '../../../api/core/binding.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { podBinding } from './pod-binding.ts';
-import { FakeActionAccess } from './testing/fake-action-access.ts';
+import { FakeActionAccess } from '../testing/fake-action-access.ts';
 
 const binding = (changes: Partial<Binding> = {}): Binding => ({ metadata: { name: 'web', namespace: 'default', uid: '' }, target: { kind: 'Node', name: 'n1' }, ...changes });
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Service } from '../../api/core/service.ts';
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
-import type { Changes } from '../../api/testing/pod-builder.ts';
+import type { Service } from '../../../api/core/service.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { allocateService, deallocateService } from './service-allocation.ts';
-import { FakeClaims } from './testing/fake-claims.ts';
-import { RulesGround } from './testing/rules-ground.ts';
+import { FakeClaims } from '../testing/fake-claims.ts';
+import { RulesGround } from '../testing/rules-ground.ts';
 
 const services = new RulesGround<Service>('v1', 'Service', { spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } });
 const nodePort = { 'spec.type': 'NodePort' };

@@ -1,11 +1,11 @@
-import type { Binding } from '../../api/core/binding.ts';
-import { BindingSchema } from '../../api/core/binding.ts';
-import type { Pod } from '../../api/core/pod.ts';
-import { badRequest, conflict, invalid } from '../../api/status/api-status-error.ts';
-import type { ApiStatusError } from '../../api/status/api-status-error.ts';
-import type { Status } from '../../api/status/status.ts';
-import { FieldErrors } from '../../api/validation/field-error.ts';
-import type { SubresourceAction } from '../model/resource-definition.ts';
+import type { Binding } from '../../../api/core/binding.ts';
+import { BindingSchema } from '../../../api/core/binding.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { badRequest, conflict, invalid } from '../../../api/status/api-status-error.ts';
+import type { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { Status } from '../../../api/status/status.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
+import type { SubresourceAction } from '../../model/resource-definition.ts';
 import { withPodCondition } from './pod-rules.ts';
 
 export const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };

@@ -1,6 +1,6 @@
-import type { Service, ServiceSpec } from '../../api/core/service.ts';
-import { invalid } from '../../api/status/api-status-error.ts';
-import { FieldErrors } from '../../api/validation/field-error.ts';
+import type { Service, ServiceSpec } from '../../../api/core/service.ts';
+import { invalid } from '../../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
 import { familyOf } from './address-range.ts';
 import { isHeadless } from './service-rules.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Pod } from '../../api/core/pod.ts';
-import { RulesGround, nowMs } from './testing/rules-ground.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { RulesGround, nowMs } from '../testing/rules-ground.ts';
 
 const pods = new RulesGround<Pod>('v1', 'Pod', { spec: { containers: [{ name: 'main', image: 'nginx:1.27' }] } });
 const request = { user: { name: 'tester', groups: [] }, nowMs };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { DeleteOptions } from '../../api/core/delete-options.ts';
-import type { PodDisruptionBudget } from '../../api/policy/pod-disruption-budget.ts';
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
-import { buildPod } from '../../api/testing/pod-builder.ts';
-import type { Changes } from '../../api/testing/pod-builder.ts';
+import type { DeleteOptions } from '../../../api/core/delete-options.ts';
+import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { podEviction } from './pod-eviction.ts';
-import { FakeActionAccess } from './testing/fake-action-access.ts';
+import { FakeActionAccess } from '../testing/fake-action-access.ts';
 
 const labelled = { 'metadata.labels': { app: 'web' }, 'spec.nodeName': 'n1', 'status.phase': 'Running' };
 const ready = { ...labelled, 'status.conditions': [{ type: 'Ready', status: 'True' }] };
