@@ -1,10 +1,7 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../api/client/api-client.ts';
-import type { Clock } from '../../base/clock.ts';
 import { KubeletError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
 import { formatGroupResource } from '../../api/status/api-status-error.ts';
 import { createApiServer } from '../apiserver/create-api-server.ts';
 import type { ApiServer } from '../apiserver/create-api-server.ts';
@@ -27,6 +24,7 @@ import { ObjectCache } from '../registry/cache/object-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Ambient } from './ambient.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { composeAuthenticators } from './compose-authenticators.ts';
 import type { ComposedAuthentication } from './compose-authenticators.ts';
@@ -39,13 +37,6 @@ import { versionInfo } from './version-info.ts';
 /** What the API server writes by itself (upstream: the loopback client). */
 const itself: UserInfo = { name: 'system:apiserver', groups: ['system:authenticated', 'system:masters'] };
 
-/** The world as the control plane needs it. */
-export interface World {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
-
 export interface ComposedApiServer {
   readonly server: ApiServer;
   readonly reader: ObjectReader;
@@ -56,7 +47,7 @@ export interface ComposedApiServer {
   stop(): Promise<void>;
 }
 
-async function openCache(storage: Storage, { clock, log }: World): Promise<{ definitions: DefinitionIndex; cache: ObjectCache; reader: ObjectReader }> {
+async function openCache(storage: Storage, { clock, log }: Ambient): Promise<{ definitions: DefinitionIndex; cache: ObjectCache; reader: ObjectReader }> {
   const definitions = new DefinitionIndex(allResources);
   const cache = new ObjectCache({ storage, definitions, clock, log });
   await cache.start();
@@ -64,16 +55,16 @@ async function openCache(storage: Storage, { clock, log }: World): Promise<{ def
 }
 
 /** Reads the store, and joins the request path's parts in the order requests meet them. */
-export async function composeApiServer(options: ControlPlaneOptions, storage: Storage, world: World): Promise<ComposedApiServer> {
-  const { clock, random } = world;
-  const { definitions, cache, reader } = await openCache(storage, world);
-  const pki = await preparePki(options, world);
+export async function composeApiServer(options: ControlPlaneOptions, storage: Storage, ambient: Ambient): Promise<ComposedApiServer> {
+  const { clock, random } = ambient;
+  const { definitions, cache, reader } = await openCache(storage, ambient);
+  const pki = await preparePki(options, ambient);
   const grants = new RoleGrants(reader);
-  const authorization = composeAuthorizers(options, { reader, grants, ...world });
+  const authorization = composeAuthorizers(options, { reader, grants, ...ambient });
   const authorizer = unionAuthorizer(authorization.authorizers);
-  const access = composeAuthenticators(options, { reader, pki, ...world });
+  const access = composeAuthenticators(options, { reader, pki, ...ambient });
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager });
-  const admission = await composeAdmission(options, { reader, grants, authorizer, client: () => clientOf(itself, 'kube-apiserver'), ...world });
+  const admission = await composeAdmission(options, { reader, grants, authorizer, client: () => clientOf(itself, 'kube-apiserver'), ...ambient });
   const registry: Registry = createRegistry({
     cache,
     reader,
@@ -86,7 +77,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     services: access.services,
     reviewAccess: reviewsBy(authorizer, access),
   });
-  const front = await composeFront(options, world);
+  const front = await composeFront(options, ambient);
   const server = createApiServer({
     ...front.options,
     registry,
@@ -98,10 +89,10 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
-    limits: options.limits, ...world,
+    limits: options.limits, ...ambient,
   });
   const servingChanged = (pair: Issued): void => server.setCertificate(pairOf(pair));
-  const renewal = createPkiRenewal({ folder: path.resolve(options.dataDir, 'pki'), ensure: () => preparePki(options, world), servingChanged, ...world });
+  const renewal = createPkiRenewal({ folder: path.resolve(options.dataDir, 'pki'), ensure: () => preparePki(options, ambient), servingChanged, ...ambient });
   return {
     server,
     reader,
@@ -144,7 +135,7 @@ function describeApi(openId: ComposedAuthentication['openIdDocuments']): Pick<Ap
   return { version, documents: async (request) => openId.get(request.path) ?? openApi.get(request), documentPaths: [...openApi.paths, ...openId.keys()] };
 }
 
-function preparePki(options: ControlPlaneOptions, { clock, log }: World): Promise<ClusterPki> {
+function preparePki(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ClusterPki> {
   const serviceAddresses = options.serviceCidrs.map(firstAddress);
   if (serviceAddresses.length === 0) throw new KubeletError('Invalid', '--service-cluster-ip-range names no range');
   return ensureClusterPki({

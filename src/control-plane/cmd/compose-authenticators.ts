@@ -19,10 +19,10 @@ import type { ActionServices } from '../model/resource-definition.ts';
 import type { AuthenticationResult, Authenticator, TokenAuthenticator } from '../model/user-info.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { WatchedFile } from '../pki/watched-file.ts';
-import type { World } from './compose-api-server.ts';
+import type { Ambient } from './ambient.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
-export interface AuthenticationParts extends World {
+export interface AuthenticationParts extends Ambient {
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
 }
@@ -83,7 +83,7 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
 }
 
 /** Those who ask somebody outside come last. */
-function remoteTokens({ oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions, { clock, log }: World): TokenAuthenticator[] {
+function remoteTokens({ oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions, { clock, log }: Ambient): TokenAuthenticator[] {
   const found: TokenAuthenticator[] = [];
   if (oidc !== undefined) {
     const ca = oidc.caFile === undefined ? undefined : readFileSync(oidc.caFile, 'utf8');

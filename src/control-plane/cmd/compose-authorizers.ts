@@ -12,13 +12,13 @@ import { KubeletError } from '../../base/errors.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { WatchedFile } from '../pki/watched-file.ts';
-import type { World } from './compose-api-server.ts';
+import type { Ambient } from './ambient.ts';
 import type { AuthorizationMode, ControlPlaneOptions } from './control-plane-options.ts';
 
 /** Upstream's limit for one question to a webhook. */
 const WEBHOOK_MS = 30_000;
 
-export interface AuthorizationParts extends World {
+export interface AuthorizationParts extends Ambient {
   readonly reader: ObjectReader;
   readonly grants: RoleGrants;
 }
@@ -29,14 +29,14 @@ export interface ComposedAuthorization {
 }
 
 /** The authorizers in the order of `--authorization-mode`, behind the group that may do everything. Throws `Invalid` for files that cannot be used. */
-export function composeAuthorizers(options: ControlPlaneOptions, { reader, grants, ...world }: AuthorizationParts): ComposedAuthorization {
+export function composeAuthorizers(options: ControlPlaneOptions, { reader, grants, ...ambient }: AuthorizationParts): ComposedAuthorization {
   const closing: (() => void)[] = [];
   const make: Record<AuthorizationMode, () => Authorizer> = {
     Node: () => createNodeAuthorizer(new NodeGraph(reader)),
     RBAC: () => createRbacAuthorizer(grants),
     ABAC: () => {
       const file = needed(options.authorizationPolicyFile, '--authorization-mode=ABAC needs --authorization-policy-file');
-      const policies = new WatchedFile({ file, parse: (content) => parseAbacPolicies(file, content), clock: world.clock, log: world.log });
+      const policies = new WatchedFile({ file, parse: (content) => parseAbacPolicies(file, content), clock: ambient.clock, log: ambient.log });
       policies.start();
       closing.push(() => policies.stop());
       return createAbacAuthorizer(() => policies.value);
@@ -46,7 +46,7 @@ export function composeAuthorizers(options: ControlPlaneOptions, { reader, grant
     Webhook: () => {
       const file = needed(options.authorizationWebhookConfigFile, '--authorization-mode=Webhook needs --authorization-webhook-config-file');
       const target = { ...readWebhookKubeconfig(file), timeoutMs: WEBHOOK_MS };
-      return createWebhookAuthorizer({ post: (review) => askJson(target, review), clock: world.clock, log: world.log });
+      return createWebhookAuthorizer({ post: (review) => askJson(target, review), clock: ambient.clock, log: ambient.log });
     },
   };
   return { authorizers: [systemMasters, ...options.authorizationModes.map((mode) => make[mode]())], close: () => closing.forEach((close) => close()) };

@@ -2,7 +2,8 @@ import type { Informers } from '../../api/client/informer.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { createCertificateTools } from './certificate-tools.ts';
-import type { ComposedApiServer, World } from './compose-api-server.ts';
+import type { Ambient } from './ambient.ts';
+import type { ComposedApiServer } from './compose-api-server.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { controllersTable } from './controllers-table.ts';
 import type { ControllerEntry } from './controllers-table.ts';
@@ -13,9 +14,9 @@ function accountOf(name: string): UserInfo {
 }
 
 /** The controllers that are on, over informers they share. */
-export function composeControllers(options: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, world: World): { start(): void; stop(): Promise<void> } {
-  const certificates = createCertificateTools({ pki: api.pki, nowMs: () => world.clock.nowMs(), log: world.log });
-  const common = { ...world, informers, certificates, rootCa: api.pki.authority.certificatePem };
+export function composeControllers(options: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, ambient: Ambient): { start(): void; stop(): Promise<void> } {
+  const certificates = createCertificateTools({ pki: api.pki, nowMs: () => ambient.clock.nowMs(), log: ambient.log });
+  const common = { ...ambient, informers, certificates, rootCa: api.pki.authority.certificatePem };
   const controllers = selectControllers(options.controllers, controllersTable).map(({ account, create }) => create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }));
   return {
     start: () => {

@@ -7,13 +7,14 @@ import { defaultSchedulerConfig, readSchedulerConfig } from '../scheduler/config
 import type { SchedulerConfig } from '../scheduler/config/scheduler-config.ts';
 import { createScheduler } from '../scheduler/scheduler.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { ComposedApiServer, World } from './compose-api-server.ts';
+import type { Ambient } from './ambient.ts';
+import type { ComposedApiServer } from './compose-api-server.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
 const user: UserInfo = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
 
-export function composeScheduler({ scheduler }: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, world: World): Scheduler {
-  return createScheduler({ ...world, informers, client: api.clientOf(user, 'kube-scheduler'), config: configOf(scheduler.configFile) });
+export function composeScheduler({ scheduler }: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, ambient: Ambient): Scheduler {
+  return createScheduler({ ...ambient, informers, client: api.clientOf(user, 'kube-scheduler'), config: configOf(scheduler.configFile) });
 }
 
 function configOf(file: string | undefined): SchedulerConfig {
