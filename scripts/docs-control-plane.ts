@@ -42,9 +42,11 @@ const upstreamControllers: readonly string[] = [
   'taint-eviction-controller', 'token-cleaner-controller', 'ttl-after-finished-controller', 'ttl-controller',
 ];
 
+const controllersFile = 'src/control-plane/cmd/controllers-table.ts';
+
 function controllersTableText(root: string): string {
-  const source = readFileSync(path.join(root, 'src/control-plane/cmd/controllers-table.ts'), 'utf8');
-  const fileOf = (factory: string): string => path.posix.join('src/control-plane/cmd', new RegExp(`\\b${factory}\\b[^\\n]* from '([^']+)'`).exec(source)?.[1] ?? '');
+  const source = readFileSync(path.join(root, controllersFile), 'utf8');
+  const fileOf = (factory: string): string => path.posix.join(path.posix.dirname(controllersFile), new RegExp(`\\b${factory}\\b[^\\n]* from '([^']+)'`).exec(source)?.[1] ?? '');
   const rows = controllersTable.map(({ name, account }) => {
     const line = source.split('\n').find((each) => each.includes(`name: '${name}'`)) ?? '';
     const file = fileOf(/\b(create[A-Z]\w+)/.exec(line)?.[1] ?? '');
@@ -56,7 +58,7 @@ function controllersTableText(root: string): string {
 
 /** Where a plugin is: the file that says its name and that the compose files use. */
 function admissionFiles(root: string): ReadonlyMap<string, string> {
-  const composed = globSync('src/control-plane/cmd/*.ts', { cwd: root }).map((file) => readFileSync(path.join(root, file), 'utf8')).join('\n');
+  const composed = globSync('src/control-plane/cmd/**/*.ts', { cwd: root }).map((file) => readFileSync(path.join(root, file), 'utf8')).join('\n');
   const sources = globSync(['src/control-plane/admission/**/*.ts', 'src/control-plane/authz/rbac/rbac-escalation.ts'], { cwd: root, exclude: ['**/*.test.ts'] }).sort();
   const used = sources.filter((file) => composed.includes(`../${path.posix.relative('src/control-plane', file)}`));
   return new Map(used.flatMap((file) => [...readFileSync(path.join(root, file), 'utf8').matchAll(/\bname: '([A-Z]\w+)'/g)].map((match) => [match[1] ?? '', file] as const)));
