@@ -1,5 +1,7 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
+import { createBootstrapSigner } from '../controllers/bootstrap-tokens/bootstrap-signer.ts';
+import { createTokenCleaner } from '../controllers/bootstrap-tokens/token-cleaner.ts';
 import { createCertificateApprover } from '../controllers/certificate-requests/certificate-approver.ts';
 import { createCertificateCleaner } from '../controllers/certificate-requests/certificate-cleaner.ts';
 import { createCertificateSigner } from '../controllers/certificate-requests/certificate-signer.ts';
@@ -69,5 +71,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'certificatesigningrequest-signing-controller', account: certificates, create: (options) => createCertificateSigner({ ...options, ...options.certificates }) },
   { name: 'certificatesigningrequest-cleaner-controller', account: certificates, create: (options) => createCertificateCleaner({ ...options, ...options.certificates }) },
   { name: 'resourcequota-controller', account: 'resourcequota-controller', create: (options) => createResourceQuotaController({ ...options, types: inNamespaces }) },
+  { name: 'bootstrap-signer-controller', account: 'bootstrap-signer', create: createBootstrapSigner },
+  { name: 'token-cleaner-controller', account: 'token-cleaner', create: createTokenCleaner },
   { name: 'garbage-collector-controller', account: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
 ];

@@ -1,0 +1,45 @@
+import { configMaps, secrets } from '../../../api/client/resource-types.ts';
+import type { ConfigMap } from '../../../api/core/config-map.ts';
+import type { Secret } from '../../../api/core/secret.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { isTokenSecret, signingTokenOf, tokenNamespace, withSignatures } from './token-secret.ts';
+
+const infoKey = { namespace: 'kube-public', name: 'cluster-info' };
+const onlyKey = 'cluster-info';
+
+/**
+ * Signs what everyone may read of the cluster, its address and authority, by each token that is meant for it: who joins with a token knows by that
+ * whom it speaks to (upstream: bootstrap-signer-controller). The ConfigMap itself is made by whoever sets up the cluster.
+ */
+export function createBootstrapSigner({ client, informers, clock, log }: ControllerOptions): Controller {
+  const maps = informers.for(configMaps);
+  const informer = informers.for(secrets);
+  const sync = async (): Promise<void> => {
+    const info = maps.get(infoKey);
+    if (info?.data === undefined) return;
+    const nowMs = clock.nowMs();
+    const tokens = informer.list(tokenNamespace).flatMap((secret) => signingTokenOf(secret, nowMs) ?? []);
+    const data = withSignatures(info.data, tokens);
+    if (data === info.data) return;
+    try {
+      await client.update(configMaps, { ...info, data: { ...data } });
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+  };
+  const queue = new WorkQueue({ name: 'bootstrap-signer', clock, log, workers: 1, sync });
+  const byMap = ({ metadata }: ConfigMap): void => {
+    if (metadata.name === infoKey.name && metadata.namespace === infoKey.namespace) queue.add(onlyKey);
+  };
+  const bySecret = (secret: Secret): void => {
+    if (isTokenSecret(secret)) queue.add(onlyKey);
+  };
+  const ends = [
+    maps.addHandlers({ onAdd: byMap, onUpdate: (_, after) => byMap(after) }),
+    informer.addHandlers({ onAdd: bySecret, onUpdate: (_, after) => bySecret(after), onDelete: bySecret }),
+  ];
+  return runController({ name: 'bootstrap signer', log, queues: [queue], informers: [maps, informer], ends });
+}
