@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isKind } from '../../base/errors.ts';
-import { controllerRoleRules } from '../authz/rbac/bootstrap/controller-roles.ts';
+import { defaultPolicy } from '../authz/rbac/bootstrap/default-policy.ts';
 import { selectControllers } from './compose-controllers.ts';
 import { controllersTable } from './controllers-table.ts';
 
 const names = controllersTable.map(({ name }) => name);
 
 it('every controller acts as an account that the default policy gives a role, under a name of its own', () => {
-  assert.deepEqual(controllersTable.filter(({ account }) => controllerRoleRules[account] === undefined).map(({ name }) => name), []);
+  const { clusterRoleBindings, roleBindings } = defaultPolicy();
+  const bound = [...clusterRoleBindings, ...roleBindings].flatMap(({ subjects = [] }) => subjects).filter(({ kind, namespace }) => kind === 'ServiceAccount' && namespace === 'kube-system');
+  const accounts = new Set(bound.map(({ name }) => name));
+  assert.deepEqual(controllersTable.filter(({ account }) => !accounts.has(account)).map(({ name }) => name), []);
   assert.deepEqual([new Set(names).size, names.filter((name) => !name.endsWith('-controller'))], [names.length, []]);
 });
 
