@@ -42,6 +42,16 @@ const upstreamControllers: readonly string[] = [
   'taint-eviction-controller', 'token-cleaner-controller', 'ttl-after-finished-controller', 'ttl-controller',
 ];
 
+/** What a user notices of it when one is missing. */
+const missed: Readonly<Record<string, string>> = {
+  'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
+  'persistentvolume-expander-controller': 'volumes do not grow',
+  'ephemeral-volume-controller': 'no claim is made for an `ephemeral` volume',
+  'serviceaccount-token-controller': 'a Secret of type `kubernetes.io/service-account-token` stays empty (`kubectl create token` works)',
+  'node-ipam-controller': 'nodes get no `podCIDR`',
+  'endpointslice-mirroring-controller': 'Endpoints that are written by hand get no EndpointSlices',
+};
+
 const controllersFile = 'src/control-plane/cmd/controllers-table.ts';
 
 function controllersTableText(root: string): string {
@@ -53,7 +63,8 @@ function controllersTableText(root: string): string {
     return [`\`${name}\``, `\`${account}\``, `\`${file}\``];
   });
   const missing = upstreamControllers.filter((name) => !controllersTable.some((each) => each.name === name));
-  return `${table(['Controller', 'Account', 'File'], rows)}\n\nNot there, of upstream's: ${missing.map((name) => `\`${name}\``).join(', ')}.`;
+  const noticed = missing.flatMap((name) => missed[name] ?? []);
+  return `${table(['Controller', 'Account', 'File'], rows)}\n\nNot there, of upstream's: ${missing.map((name) => `\`${name}\``).join(', ')}. What one notices of it: ${noticed.join('; ')}.`;
 }
 
 /** Where a plugin is: the file that says its name and that the compose files use. */
