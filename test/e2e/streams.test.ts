@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { after, before, describe, it } from 'node:test';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
 import { machineEnvironment } from '../../src/up/commands.ts';
-import { startCluster } from './support/cluster.ts';
+import { startCluster, kubectlHome } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 import { scopedKubectl } from './support/scoped-kubectl.ts';
@@ -102,7 +102,7 @@ describe('kubectl through the API server', { concurrency: 4 }, () => {
     assert.match(await run('get events.events.k8s.io --sort-by=.metadata.creationTimestamp'), /Scheduled\s+pod\/chosen/);
     assert.match(await run('describe pod stuck'), /Warning\s+FailedScheduling\s+\S+\s+default-scheduler/);
     for (const [index, command] of [['events', '--watch'], ['get', 'events', '--watch-only']].entries()) {
-      const watching = spawn('kubectl', [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, `--namespace=${namespace}`, ...command], { stdio: ['ignore', 'pipe', 'ignore'], env: { ...machineEnvironment(), HOME: '/nonexistent' } });
+      const watching = spawn('kubectl', [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, `--namespace=${namespace}`, ...command], { stdio: ['ignore', 'pipe', 'ignore'], env: { ...machineEnvironment(), HOME: kubectlHome } });
       let seen = '';
       watching.stdout.setEncoding('utf8').on('data', (text: string) => (seen += text));
       // It is not known when the watch has begun, so there is something new until it is seen.
@@ -118,7 +118,7 @@ describe('kubectl through the API server', { concurrency: 4 }, () => {
   });
 
   it('proxy serves the API on a local port without credentials', async () => {
-    const proxy = spawn('kubectl', [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, 'proxy', '--port=0'], { stdio: ['ignore', 'pipe', 'ignore'], env: { ...machineEnvironment(), HOME: '/nonexistent' } });
+    const proxy = spawn('kubectl', [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, 'proxy', '--port=0'], { stdio: ['ignore', 'pipe', 'ignore'], env: { ...machineEnvironment(), HOME: kubectlHome } });
     const exited = once(proxy, 'exit');
     try {
       let said = '';

@@ -52,6 +52,10 @@ export interface TestCluster {
 }
 
 const startLimitMs = 60_000;
+/** What kubectl keeps for later stands here, not in the home of whoever runs the tests; the folder goes with this process. */
+export const kubectlHome = mkdtempSync(path.join(tmpdir(), 'kts-kubectl-'));
+process.on('exit', () => rmSync(kubectlHome, { recursive: true, force: true }));
+
 const kubectlLimitMs = 120_000;
 
 export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
@@ -139,7 +143,7 @@ interface KubectlOptions {
 
 function runKubectl(args: readonly string[], { input, environment, enough }: KubectlOptions): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: '/nonexistent', KUBECTL_EXTERNAL_DIFF: 'diff -u', ...environment }, timeout: kubectlLimitMs });
+    const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: kubectlHome, KUBECTL_EXTERNAL_DIFF: 'diff -u', ...environment }, timeout: kubectlLimitMs });
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
