@@ -3,8 +3,8 @@ import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import type { Service } from '../core/service.ts';
 import type { KindedObject } from '../manifest/manifest-kinds.ts';
 import type { RuntimeClass } from '../node/runtime-class.ts';
-import { deprecatedNodeLabels, warnOfFractions, warnOfTerm } from './pod-warnings.ts';
-import type { ManifestWarning, Warn } from './pod-warnings.ts';
+import { deprecatedNodeLabels, warnOfFractions, warnOfTerm } from './pod/pod-warnings.ts';
+import type { ManifestWarning, Warn } from './pod/pod-warnings.ts';
 
 const STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const useStorageClassName = 'deprecated since v1.8; use "storageClassName" attribute instead';

@@ -4,8 +4,8 @@ import type { PodTemplateSpec } from '../../core/pod-template.ts';
 import { matchesLabelSelector } from '../../selectors.ts';
 import { FieldErrors } from '../field-error.ts';
 import { validateAnnotations, validateLabels, validateLabelSelector } from '../metadata.ts';
-import { podWarnings } from '../pod-warnings.ts';
-import type { ManifestWarning } from '../pod-warnings.ts';
+import { podWarnings } from './pod-warnings.ts';
+import type { ManifestWarning } from './pod-warnings.ts';
 import { validateProfileAnnotations } from './security-context.ts';
 import { validatePodAnnotations, validatePodSpec } from './validate-pod.ts';
 

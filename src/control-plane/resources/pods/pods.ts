@@ -4,7 +4,7 @@ import { PodSchema } from '../../../api/core/pod.ts';
 import { defaultPod } from '../../../api/defaults/default-pod.ts';
 import { podFields } from '../../../api/selectors.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../../../api/validation/names.ts';
-import { podWarnings } from '../../../api/validation/pod-warnings.ts';
+import { podWarnings } from '../../../api/validation/pod/pod-warnings.ts';
 import { validatePod } from '../../../api/validation/pod/validate-pod.ts';
 import { validatePodStatusUpdate } from '../../../api/validation/pod/validate-pod-status.ts';
 import { validateEphemeralContainersUpdate, validatePodUpdate, validateResizeUpdate } from '../../../api/validation/pod/validate-pod-update.ts';

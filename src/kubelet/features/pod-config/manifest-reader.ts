@@ -3,7 +3,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { loadManifest } from '../../../api/manifest/load-manifest.ts';
 import { inDefaultNamespace, validateObject, type KindedObject } from '../../../api/manifest/manifest-kinds.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
-import { podWarnings } from '../../../api/validation/pod-warnings.ts';
+import { podWarnings } from '../../../api/validation/pod/pod-warnings.ts';
 import { originName, selectForbiddenReference, toStaticPod, type ManifestOrigin } from './static-pod.ts';
 
 /** Larger manifests are refused unread (upstream: config/common.go). */

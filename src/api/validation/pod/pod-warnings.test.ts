@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildPod } from '../testing/pod-builder.ts';
-import type { Changes } from '../testing/pod-builder.ts';
+import { buildPod } from '../../testing/pod-builder.ts';
+import type { Changes } from '../../testing/pod-builder.ts';
 import { podWarnings } from './pod-warnings.ts';
-import { validatePod } from './pod/validate-pod.ts';
+import { validatePod } from './validate-pod.ts';
 
 const c0 = 'spec.containers[0]';
 const v0 = 'spec.volumes[0]';

@@ -1,13 +1,13 @@
-import type { ContainerPort } from '../core/container.ts';
-import type { Pod } from '../core/pod.ts';
-import type { PodSpec } from '../core/pod-spec.ts';
-import type { ResourceList } from '../core/resource-requirements.ts';
-import type { NodeSelectorTerm, PodAffinityTerm } from '../core/scheduling.ts';
-import { goQuote } from '../go-quote.ts';
-import { allContainers } from '../pod.ts';
-import type { AnyContainer } from '../pod.ts';
-import { canonicalQuantity, parseQuantity } from '../quantity.ts';
-import { checkLabelValue } from './names.ts';
+import type { ContainerPort } from '../../core/container.ts';
+import type { Pod } from '../../core/pod.ts';
+import type { PodSpec } from '../../core/pod-spec.ts';
+import type { ResourceList } from '../../core/resource-requirements.ts';
+import type { NodeSelectorTerm, PodAffinityTerm } from '../../core/scheduling.ts';
+import { goQuote } from '../../go-quote.ts';
+import { allContainers } from '../../pod.ts';
+import type { AnyContainer } from '../../pod.ts';
+import { canonicalQuantity, parseQuantity } from '../../quantity.ts';
+import { checkLabelValue } from '../names.ts';
 import { overlappingPaths } from './overlapping-paths.ts';
 
 /** Something that is accepted and yet hardly what was meant. `field` in upstream's notation; the message is the API server's. */

@@ -1,6 +1,6 @@
-import type { Volume } from '../core/volume.ts';
-import type { VolumeProjection } from '../core/volume-source.ts';
-import { goQuote } from '../go-quote.ts';
+import type { Volume } from '../../core/volume.ts';
+import type { VolumeProjection } from '../../core/volume-source.ts';
+import { goQuote } from '../../go-quote.ts';
 
 /** A file of a volume and whose it is; `source` is empty where the volume has only one. */
 interface PathAndSource {
