@@ -30,7 +30,7 @@ export const knownPlugins: readonly KnownPlugin[] = [
   off('EventRateLimit'),
   off('ExtendedResourceToleration'),
   on('DefaultStorageClass'),
-  absent('StorageObjectInUseProtection'),
+  on('StorageObjectInUseProtection'),
   absent('PodGroupProtection'),
   absent('OwnerReferencesPermissionEnforcement'),
   on('PersistentVolumeClaimResize'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configMaps, events, nodes, persistentVolumeClaims, pods, services, storageClasses } from '../../api/client/resource-types.ts';
+import { configMaps, events, nodes, persistentVolumeClaims, persistentVolumes, pods, services, storageClasses } from '../../api/client/resource-types.ts';
 import type { Event } from '../../api/core/event.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
@@ -11,7 +11,7 @@ import { alwaysDeny, createNamespaceExists } from './everything-or-nothing.ts';
 import { knownPlugins, pluginFlagProblems, pluginsThatAreOn } from './plugin-names.ts';
 import { alwaysPullImages, createPodResizeValidator, denyServiceExternalIps, extendedResourceToleration, limitPodHardAntiAffinityTopology } from './pod-extras.ts';
 import { readResourceQuotaConfiguration } from './resource-quota/resource-quota-configuration.ts';
-import { createDefaultStorageClass, createPersistentVolumeClaimResize } from './storage.ts';
+import { createDefaultStorageClass, createPersistentVolumeClaimResize, storageObjectInUseProtection } from './storage.ts';
 import { AdmissionGround } from './testing/admission-ground.ts';
 
 const claim = (spec: Partial<PersistentVolumeClaim['spec']>, status?: PersistentVolumeClaim['status']): PersistentVolumeClaim => ({ metadata: { name: 'data', namespace: 'default', uid: '' }, spec, ...(status !== undefined && { status }) });
@@ -42,6 +42,18 @@ describe('storage', () => {
     assert.equal(await grow('fixed', 'Pending', '1Gi'), '');
     assert.equal(await grow('elastic', 'Pending'), 'persistentvolumeclaims "data" is forbidden: Only bound persistent volume claims can be expanded');
     assert.match(await grow('fixed', 'Bound'), /only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize$/);
+  });
+});
+
+describe('StorageObjectInUseProtection', () => {
+  it('holds claims and volumes by a finalizer from the beginning', async () => {
+    const ground = new AdmissionGround();
+    const { object } = await ground.write(storageObjectInUseProtection, persistentVolumeClaims, { object: claim({}) });
+    assert.deepEqual(object?.metadata.finalizers, ['kubernetes.io/pvc-protection']);
+    assert.equal((await ground.write(storageObjectInUseProtection, persistentVolumeClaims, { object })).object, object);
+    const volume = { metadata: { name: 'v', namespace: '', uid: '', finalizers: ['x'] }, spec: {} };
+    assert.deepEqual((await ground.write(storageObjectInUseProtection, persistentVolumes, { object: volume })).object?.metadata.finalizers, ['x', 'kubernetes.io/pv-protection']);
+    assert.equal(storageObjectInUseProtection.handles(ground.attributes(persistentVolumeClaims, { object: claim({}), old: claim({}) })), false);
   });
 });
 

@@ -1,4 +1,5 @@
-import { persistentVolumeClaims, storageClasses } from '../../api/client/resource-types.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
@@ -47,3 +48,15 @@ export function createPersistentVolumeClaimResize(reader: ObjectReader): Admissi
     },
   };
 }
+
+/** Volumes and claims in use stay until they are not; who takes the finalizer away again is a controller. Upstream: StorageObjectInUseProtection. */
+export const storageObjectInUseProtection: AdmissionPlugin = {
+  name: 'StorageObjectInUseProtection',
+  handles: (attributes) => attributes.operation === 'CREATE' && (isAbout(attributes, persistentVolumeClaims) || isAbout(attributes, persistentVolumes)),
+  mutate(attributes) {
+    const object = attributes.object as ApiObject;
+    const finalizer = isAbout(attributes, persistentVolumes) ? 'kubernetes.io/pv-protection' : 'kubernetes.io/pvc-protection';
+    const { finalizers = [] } = object.metadata;
+    return finalizers.includes(finalizer) ? object : { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } };
+  },
+};

@@ -18,7 +18,7 @@ import { createPriority } from '../admission/priority.ts';
 import { createResourceQuota } from '../admission/resource-quota/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
-import { createDefaultStorageClass, createPersistentVolumeClaimResize } from '../admission/storage.ts';
+import { createDefaultStorageClass, createPersistentVolumeClaimResize, storageObjectInUseProtection } from '../admission/storage.ts';
 import { taintNodesByCondition } from '../admission/taint-nodes-by-condition.ts';
 import { createMutatingWebhooks } from '../admission/webhooks/mutating-webhooks.ts';
 import { createValidatingWebhooks } from '../admission/webhooks/validating-webhooks.ts';
@@ -77,6 +77,7 @@ export async function composeAdmission(options: ControlPlaneOptions, parts: Admi
     createEventRateLimit(settings.eventLimits ?? [], nowMs),
     extendedResourceToleration,
     createDefaultStorageClass(reader),
+    storageObjectInUseProtection,
     createPersistentVolumeClaimResize(reader),
     createRuntimeClassAdmission(reader),
     createCertificateApproval(authorizer),
