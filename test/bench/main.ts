@@ -5,6 +5,7 @@ import { errorMessage } from '../../src/base/errors.ts';
 import { startContainerd, type TestContainerd } from '../integration/support/containerd.ts';
 import { BenchAgent } from './bench-agent.ts';
 import type { BenchContext } from './bench-context.ts';
+import { interruption } from './interruption.ts';
 import { describeMachine, measureBusyShare, QUIET_SHARE, renderMachine } from './machine.ts';
 import { measureBurst } from './measure-burst.ts';
 import { measureMany } from './measure-many.ts';
@@ -63,7 +64,7 @@ async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise
   let containerd: TestContainerd | undefined;
   let agent: BenchAgent | undefined;
   let error: string | undefined;
-  const interrupted = interruption();
+  const interrupted = interruption(LIMIT_MS);
   try {
     say('starting containerd, building the agent');
     containerd = await startContainerd({ name: 'bench' });
@@ -93,14 +94,6 @@ async function measure(context: BenchContext): Promise<void> {
     context.say(`taking ${stage.rows.filter((row) => context.options.only.includes(row)).join(' and ')}`);
     await stage.run(context);
   }
-}
-
-/** Rejects on Ctrl-C, on SIGTERM, and when the time is over; never resolves. */
-function interruption(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => reject(new Error(`ended by ${signal}`)));
-    setTimeout(() => reject(new Error(`took longer than ${LIMIT_MS / 60_000} minutes`)), LIMIT_MS).unref();
-  });
 }
 
 function keepLogs(containerd: TestContainerd, folder: string | undefined): void {

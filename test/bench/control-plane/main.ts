@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../../../src/base/errors.ts';
 import { describeMachine, measureBusyShare, QUIET_SHARE, renderMachine } from '../machine.ts';
+import { interruption } from '../interruption.ts';
 import { judge, renderMarkdown, renderTable } from '../report.ts';
 import type { Row } from '../report.ts';
 import type { StageContext } from './context.ts';
@@ -17,6 +18,7 @@ import type { StageName } from './options.ts';
 /** A run that takes longer hangs somewhere. */
 const LIMIT_MS = 8 * 60_000;
 const SUBJECT = 'control plane';
+const say = (text: string): void => console.error(`bench: ${text}`);
 const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'benchmarks.md');
 
 const STAGES: Record<StageName, (context: StageContext) => Promise<void>> = {
@@ -38,21 +40,9 @@ async function main(args: readonly string[]): Promise<number> {
   const notes: string[] = [];
   if (busy > QUIET_SHARE) notes.push(`the machine was ${Math.round(busy * 100)} % busy with other work just before the run`);
   const startMs = performance.now();
-  const context: StageContext = { options, add: (row) => rows.push(row), note: (text) => notes.push(text), say: (text) => console.error(`bench: ${text}`) };
-  let error: string | undefined;
-  const hangs = setTimeout(() => {
-    console.error(`bench: took longer than ${LIMIT_MS / 60_000} minutes`);
-    process.exit(1);
-  }, LIMIT_MS);
-  try {
-    for (const name of options.only) {
-      context.say(`taking ${name} of the control plane`);
-      await STAGES[name](context);
-    }
-  } catch (cause) {
-    error = errorMessage(cause);
-  }
-  clearTimeout(hangs);
+  const stops: (() => void | Promise<void>)[] = [];
+  const context: StageContext = { options, add: (row) => rows.push(row), defer: (stop) => stops.push(stop), note: (text) => notes.push(text), say };
+  const error = await run(context, stops);
   const missed = rows.filter((row) => (judge(row).over ?? 0) > 0).length;
   const judged = rows.filter((row) => row.target !== undefined).length;
   const said = notes.map((text) => `note: ${text}`);
@@ -71,7 +61,32 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(`bench: ${errorMessage(error)}`);
-  return 2;
-});
+/** Everything that was started is gone when it returns; what went wrong is the answer. */
+async function run(context: StageContext, stops: (() => void | Promise<void>)[]): Promise<string | undefined> {
+  const interrupted = interruption(LIMIT_MS);
+  let error: string | undefined;
+  for (const name of context.options.only) {
+    if (error !== undefined) break;
+    context.say(`taking ${name} of the control plane`);
+    try {
+      await Promise.race([STAGES[name](context), interrupted]);
+    } catch (cause) {
+      error = errorMessage(cause);
+    }
+    for (const stop of stops.splice(0).reverse()) {
+      try {
+        await stop();
+      } catch (cause) {
+        error = `${error === undefined ? '' : `${error}; `}${errorMessage(cause)}`;
+      }
+    }
+  }
+  return error;
+}
+
+process.exit(
+  await main(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(`bench: ${errorMessage(error)}`);
+    return 2;
+  }),
+);

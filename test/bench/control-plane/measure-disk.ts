@@ -7,12 +7,9 @@ import { measureDiskWrites, ONE_NODE } from './disk-writes.ts';
 
 const MIB = 2 ** 20;
 
-export async function measureDisk({ add }: StageContext): Promise<void> {
+export async function measureDisk({ add, defer }: StageContext): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'kts-disk-writes-'));
-  try {
-    const { bytesPerHour, payloadBytesPerHour } = await measureDiskWrites(folder, ONE_NODE);
-    add({ name: 'disk', title: 'one node, 100 events a minute: written to the disk in an hour', unit: 'MiB', agent: [bytesPerHour / MIB], floor: [payloadBytesPerHour / MIB] });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  defer(() => rmSync(folder, { recursive: true, force: true }));
+  const { bytesPerHour, payloadBytesPerHour } = await measureDiskWrites(folder, ONE_NODE);
+  add({ name: 'disk', title: 'one node, 100 events a minute: written to the disk in an hour', unit: 'MiB', agent: [bytesPerHour / MIB], floor: [payloadBytesPerHour / MIB] });
 }

@@ -18,23 +18,20 @@ const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const WARM_LISTS = 5;
 
 export async function measurePods(context: StageContext): Promise<void> {
-  const { options, add } = context;
+  const { options, add, defer } = context;
   const cluster = await startCluster({ nodes: NODES });
-  try {
-    await withLoad(async (load) => {
-      await pause(SETTLE_MS);
-      const idleMs = processCpuMs(cluster.pid());
-      await pause(options.idleSeconds * 1000);
-      add({ name: 'idle-cpu', title: `idle with ${NODES} nodes and their leases: processor`, unit: 'mcpu', agent: [(processCpuMs(cluster.pid()) - idleMs) / options.idleSeconds], floor: [] });
-      await measureScheduling(cluster, load, context);
-      await load.run('creates', { kubeconfig: cluster.kubeconfig, kind: 'pods', clients: CLIENTS, count: options.pods - SCHEDULED, prefix: 'more', schedulerName: 'default-scheduler' });
-      await untilNone(cluster, 'status.phase!=Running');
-      await measureMemory(cluster, context);
-      await measureLists(cluster, load, context);
-    });
-  } finally {
-    await cluster.stop();
-  }
+  defer(() => cluster.stop());
+  await withLoad(async (load) => {
+    await pause(SETTLE_MS);
+    const idleMs = processCpuMs(cluster.pid());
+    await pause(options.idleSeconds * 1000);
+    add({ name: 'idle-cpu', title: `idle with ${NODES} nodes and their leases: processor`, unit: 'mcpu', agent: [(processCpuMs(cluster.pid()) - idleMs) / options.idleSeconds], floor: [] });
+    await measureScheduling(cluster, load, context);
+    await load.run('creates', { kubeconfig: cluster.kubeconfig, kind: 'pods', clients: CLIENTS, count: options.pods - SCHEDULED, prefix: 'more', schedulerName: 'default-scheduler' });
+    await untilNone(cluster, 'status.phase!=Running');
+    await measureMemory(cluster, context);
+    await measureLists(cluster, load, context);
+  });
 }
 
 async function measureScheduling(cluster: TestCluster, load: LoadProcess, { add }: StageContext): Promise<void> {

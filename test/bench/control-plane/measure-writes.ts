@@ -28,22 +28,16 @@ const NAMES: Record<Store, string> = { sqlite: 'SQLite', etcd: 'etcd' };
 
 export async function measureStore(store: Store, context: StageContext): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'kts-bench-floor-'));
+  context.defer(() => rmSync(folder, { recursive: true, force: true }));
   const etcd = store === 'etcd' ? await startEtcd() : undefined;
-  try {
-    const cluster = await startCluster(etcd === undefined ? {} : { etcd });
-    try {
-      await measureIdle(store, cluster, context);
-      await withLoad(async (load) => {
-        await measureConfigMaps({ store, cluster, load, takeFloor: () => takeFloor(load, folder, etcd), context });
-        await measurePodsAndGets({ store, cluster, load, context });
-      });
-    } finally {
-      await cluster.stop();
-    }
-  } finally {
-    await etcd?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  context.defer(() => etcd?.stop());
+  const cluster = await startCluster(etcd === undefined ? {} : { etcd });
+  context.defer(() => cluster.stop());
+  await measureIdle(store, cluster, context);
+  await withLoad(async (load) => {
+    await measureConfigMaps({ store, cluster, load, takeFloor: () => takeFloor(load, folder, etcd), context });
+    await measurePodsAndGets({ store, cluster, load, context });
+  });
 }
 
 interface Floor {
