@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
-import { patchedByWebhook } from './write/patched-by-webhook.ts';
+import { patchedByWebhook } from './patched-by-webhook.ts';
 import { startRegistry, widgets } from '../testing/registry-ground.ts';
 import type { Widget } from '../testing/registry-ground.ts';
 
