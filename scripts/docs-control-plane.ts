@@ -64,7 +64,7 @@ function controllersTableText(root: string): string {
   });
   const missing = upstreamControllers.filter((name) => !controllersTable.some((each) => each.name === name));
   const noticed = missing.flatMap((name) => missed[name] ?? []);
-  return `${table(['Controller', 'Account', 'File'], rows)}\n\nNot there, of upstream's: ${missing.map((name) => `\`${name}\``).join(', ')}. What one notices of it: ${noticed.join('; ')}.`;
+  return `${table(['Controller', 'Account', 'File'], rows)}\n\nNot there, of upstream's: ${missing.map((name) => `\`${name}\``).join(', ')}.${noticed.length === 0 ? '' : ` What one notices of it: ${noticed.join('; ')}.`}`;
 }
 
 /** Where a plugin is: the file that says its name and that the compose files use. */
