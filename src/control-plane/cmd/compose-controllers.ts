@@ -16,7 +16,9 @@ function accountOf(name: string): UserInfo {
 /** The controllers that are on, over informers they share. */
 export function composeControllers(options: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, ambient: Ambient): { start(): void; stop(): Promise<void> } {
   const certificates = createCertificateTools({ pki: api.pki, nowMs: () => ambient.clock.nowMs(), log: ambient.log });
-  const common = { ...ambient, informers, certificates, rootCa: api.pki.authority.certificatePem };
+  const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = options;
+  const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold };
+  const common = { ...ambient, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
   const controllers = selectControllers(options.controllers, controllersTable).map(({ account, create }) => create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }));
   return {
     start: () => {

@@ -25,6 +25,12 @@ describe('the command line of the control plane', () => {
     assert.deepEqual(log, { format: 'text', verbosity: 0 });
   });
 
+  it('takes times as Go writes them', () => {
+    const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = lineOf('--node-monitor-grace-period=1m30s').options;
+    assert.deepEqual([nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold], [90_000, 60_000, 12_500]);
+    assert.deepEqual(errorsOf('--node-monitor-grace-period=50', '--node-startup-grace-period=0s'), ['--node-monitor-grace-period: "50" is no time such as 50s or 1m30s', '--node-startup-grace-period: "0s" is no time such as 50s or 1m30s']);
+  });
+
   it('takes a switch with and without its value', () => {
     assert.equal(lineOf('--anonymous-auth').options.anonymousAuth, true);
     assert.equal(lineOf('--anonymous-auth=false').options.anonymousAuth, false);

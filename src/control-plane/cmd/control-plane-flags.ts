@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { parseArgs } from 'node:util';
+import { parseDurationMs } from '../../api/duration.ts';
 import type { AuthorizationMode, ControlPlaneOptions, OidcOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
 
@@ -62,6 +63,9 @@ const flags = {
   'default-not-ready-toleration-seconds': { type: 'string', default: '300', help: 'how long pods stay on a node that fails' },
   'kubelet-preferred-address-types': { type: 'list', default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP', help: 'which addresses of nodes are tried, in this order' },
   controllers: { type: 'list', default: '*', help: '* for all, NAME for one, -NAME for all but one' },
+  'node-monitor-grace-period': { type: 'string', default: '50s', help: 'a node that is silent for so long is not ready' },
+  'node-startup-grace-period': { type: 'string', default: '1m0s', help: 'the same for a node that has never said how it is' },
+  'terminated-pod-gc-threshold': { type: 'string', default: '12500', help: 'ended pods beyond so many are deleted; 0 keeps all' },
   scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
   'scheduler-config': { type: 'string', file: true, help: 'KubeSchedulerConfiguration' },
   'logging-format': { type: 'string', default: 'text', help: 'text, as klog, or json' },
@@ -170,6 +174,14 @@ class FlagReader {
     return number;
   }
 
+  /** Milliseconds, more than none. */
+  duration(name: FlagName): number {
+    const value = this.required(name);
+    const ms = parseDurationMs(value);
+    if (ms === undefined || ms <= 0) this.errors.push(`--${name}: ${JSON.stringify(value)} is no time such as 50s or 1m30s`);
+    return ms ?? 0;
+  }
+
   oneOf<const Values extends readonly string[]>(name: FlagName, values: Values): Values[number] {
     const value = this.required(name);
     const found = values.find((each) => each === value);
@@ -215,6 +227,9 @@ function readLine(reader: FlagReader): CommandLine {
     eventTtlSeconds: reader.number('event-ttl-seconds', 1),
     tolerationSeconds: reader.number('default-not-ready-toleration-seconds'),
     controllers: reader.list('controllers'),
+    nodeMonitorGraceMs: reader.duration('node-monitor-grace-period'),
+    nodeStartupGraceMs: reader.duration('node-startup-grace-period'),
+    terminatedPodThreshold: reader.number('terminated-pod-gc-threshold'),
     scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
     kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
   };

@@ -31,6 +31,10 @@ export interface ControlPlaneOptions {
   readonly tolerationSeconds: number;
   /** `*` for all, `-name` to leave one out, or names. */
   readonly controllers: readonly string[];
+  readonly nodeMonitorGraceMs: number;
+  readonly nodeStartupGraceMs: number;
+  /** 0 keeps all. */
+  readonly terminatedPodThreshold: number;
   readonly scheduler: { readonly enabled: boolean; readonly configFile?: string };
   readonly kubeletPreferredAddressTypes: readonly string[];
 }

@@ -13,11 +13,11 @@ import { createEndpointsController } from '../controllers/endpoints/endpoints-co
 import { createGarbageCollector } from '../controllers/garbage-collector/garbage-collector.ts';
 import { createJobController } from '../controllers/job/job-controller.ts';
 import { createNamespaceController } from '../controllers/namespace/namespace-controller.ts';
-import { createNodeLifecycleController, nodeLifecycleDefaults } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
+import { createNodeLifecycleController } from '../controllers/node-lifecycle/node-lifecycle-controller.ts';
 import { createClaimProtectionController } from '../controllers/persistent-volume-claim-protection/persistent-volume-claim-protection-controller.ts';
 import { createVolumeProtectionController } from '../controllers/persistent-volume-protection/persistent-volume-protection-controller.ts';
 import { createPersistentVolumeController } from '../controllers/persistent-volume/persistent-volume-controller.ts';
-import { createPodGarbageCollector, podGarbageCollectorDefaults } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
+import { createPodGarbageCollector } from '../controllers/pod-garbage-collector/pod-garbage-collector.ts';
 import { createReplicaSetController } from '../controllers/replica-set/replica-set-controller.ts';
 import { createResourceQuotaController } from '../controllers/resource-quota/resource-quota-controller.ts';
 import { createRootCaPublisher } from '../controllers/root-ca/root-ca-publisher.ts';
@@ -26,12 +26,14 @@ import { createTaintEvictionController } from '../controllers/taint-eviction/tai
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { allResources } from '../resources/all.ts';
 import type { CertificateTools } from './certificate-tools.ts';
+import type { ControlPlaneOptions } from './control-plane-options.ts';
 
 /** What controllers are made of, beside what all have. */
 export interface ClusterControllerOptions extends ControllerOptions {
   /** PEM of the cluster's authority. */
   readonly rootCa: string;
   readonly certificates: CertificateTools;
+  readonly settings: Pick<ControlPlaneOptions, 'nodeMonitorGraceMs' | 'nodeStartupGraceMs' | 'terminatedPodThreshold'>;
 }
 
 export interface ControllerEntry {
@@ -53,9 +55,9 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'serviceaccount-controller', account: 'service-account-controller', create: createServiceAccountController },
   { name: 'root-ca-certificate-publisher-controller', account: 'root-ca-cert-publisher', create: createRootCaPublisher },
   { name: 'namespace-controller', account: 'namespace-controller', create: (options) => createNamespaceController({ ...options, types: inNamespaces }) },
-  { name: 'node-lifecycle-controller', account: 'node-controller', create: (options) => createNodeLifecycleController({ ...options, ...nodeLifecycleDefaults }) },
+  { name: 'node-lifecycle-controller', account: 'node-controller', create: (options) => createNodeLifecycleController({ ...options, graceMs: options.settings.nodeMonitorGraceMs, startupGraceMs: options.settings.nodeStartupGraceMs }) },
   { name: 'taint-eviction-controller', account: 'node-controller', create: createTaintEvictionController },
-  { name: 'pod-garbage-collector-controller', account: 'pod-garbage-collector', create: (options) => createPodGarbageCollector({ ...options, ...podGarbageCollectorDefaults }) },
+  { name: 'pod-garbage-collector-controller', account: 'pod-garbage-collector', create: (options) => createPodGarbageCollector({ ...options, terminatedThreshold: options.settings.terminatedPodThreshold }) },
   { name: 'replicaset-controller', account: 'replicaset-controller', create: createReplicaSetController },
   { name: 'deployment-controller', account: 'deployment-controller', create: createDeploymentController },
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },

@@ -18,9 +18,6 @@ export interface PodGarbageCollectorOptions extends ControllerOptions {
   readonly terminatedThreshold: number;
 }
 
-/** Upstream's defaults. */
-export const podGarbageCollectorDefaults = { terminatedThreshold: 12_500 };
-
 /** A node that is not there is waited for so long, in case only its pods have been seen yet (upstream: quarantineTime). */
 const QUARANTINE_MS = 40_000;
 const WORKERS = 8;
