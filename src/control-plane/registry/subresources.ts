@@ -46,7 +46,7 @@ interface Parts {
 type WithStatus = ApiObject & { status?: unknown };
 
 /** The whole object after a write of `body`: a write to the object leaves status alone, one to status all the rest. */
-export function mergeInto(definition: ResourceDefinition, subresource: string, { old, body, facts }: Parts): ApiObject {
+export function writePart(definition: ResourceDefinition, subresource: string, { old, body, facts }: Parts): ApiObject {
   const { rules } = definition;
   if (subresource === '') {
     const defaulted: WithStatus = rules.applyDefaults(body);

@@ -7,7 +7,7 @@ import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
 import { wireJson } from '../cache/stored-form.ts';
-import { admitMutating, admitValidating, attributesOf, kindOf, putObject, requestFacts, servedOnce } from './write-tools.ts';
+import { admitMutating, admitValidating, attributesOf, kindOf, putObject, requestFacts, servedUnstored } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 /** How often a generated name that is taken is drawn anew (upstream: RetryGenerateName). */
@@ -92,7 +92,7 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
     if (context.dryRun) {
       await tools.cache.fresh();
       if (exists()) throw alreadyExists(definition.type, object.metadata.name);
-      return servedOnce(definition, whole);
+      return servedUnstored(definition, whole);
     }
     const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, 0);
     if ('conflict' in result) throw alreadyExists(definition.type, object.metadata.name);

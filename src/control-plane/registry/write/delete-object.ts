@@ -10,7 +10,7 @@ import { planDeletion } from './plan-deletion.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { wireJson } from '../cache/stored-form.ts';
-import { admitMutating, admitValidating, attributesOf, currentObject, putObject, retryOnStale, servedBody, servedOnce } from './write-tools.ts';
+import { admitMutating, admitValidating, attributesOf, currentObject, putObject, retryOnStale, servedBody, servedUnstored } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 export type Deleted = Served & { readonly gone: boolean };
@@ -41,7 +41,7 @@ async function deleteCurrent(tools: WriteTools, request: ResourceRequest, curren
   const plan = planDeletion(definition, current.object, options, tools.clock.nowMs());
   if (plan.kind === 'keep') return { ...asShown(definition, current), gone: false };
   if (plan.kind === 'mark') {
-    if (context.dryRun) return { ...servedOnce(definition, plan.object), gone: false };
+    if (context.dryRun) return { ...servedUnstored(definition, plan.object), gone: false };
     const result = await putObject(tools, tools.definitions.storedOf(definition), plan.object, current.revision);
     return 'conflict' in result ? 'stale' : { ...asShown(definition, result.served), gone: false };
   }

@@ -11,8 +11,8 @@ import type { ResourceRequest, Served, WriteBody, Written } from '../registry.ts
 import { equalJson } from '../../patch/json-value.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { wireJson } from '../cache/stored-form.ts';
-import { bodyKind, mergeInto, resetFields, shownAs, validatePart } from '../subresources.ts';
-import { admitMutating, admitValidating, attributesOf, currentObject, kindOf, putObject, requestFacts, retryOnStale, servedOnce } from './write-tools.ts';
+import { bodyKind, resetFields, shownAs, validatePart, writePart } from '../subresources.ts';
+import { admitMutating, admitValidating, attributesOf, currentObject, kindOf, putObject, requestFacts, retryOnStale, servedUnstored } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 /** Writes that name no version are tried again when somebody was faster, so often. */
@@ -84,7 +84,7 @@ async function changeCurrent(tools: WriteTools, request: ResourceRequest, curren
   const body = change.propose(old);
   if (change.bySystem === true) return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: body, old, current });
   checkPreconditions(request, body, old);
-  const merged = mergeInto(definition, subresource, { old, body, facts: requestFacts(tools, context) });
+  const merged = writePart(definition, subresource, { old, body, facts: requestFacts(tools, context) });
   const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };
   const tracked = change.tracked === true ? proposed : ownedByWriter(tools, request, proposed, old);
   const object = countGeneration(request, await admitted(tools, request, { object: tracked, old, body }), old);
@@ -143,16 +143,16 @@ interface Replacement {
 async function store(tools: WriteTools, request: ResourceRequest, { object, old, current }: Replacement): Promise<Written | 'stale'> {
   const { definition, context } = request;
   if (isReleased(definition, object)) {
-    if (context.dryRun) return { ...servedOnce(definition, object), created: false };
+    if (context.dryRun) return { ...servedUnstored(definition, object), created: false };
     const removed = await removeObject(tools, definition, current);
     // What is answered with is what was written, not what stood there: clients look at it for the finalizers that are left.
-    return removed ? { ...servedOnce(definition, object), created: false } : 'stale';
+    return removed ? { ...servedUnstored(definition, object), created: false } : 'stale';
   }
   const allocated = request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
   const whole = allocated?.object ?? object;
   let stored = false;
   try {
-    if (context.dryRun) return { ...servedOnce(definition, whole), created: false };
+    if (context.dryRun) return { ...servedUnstored(definition, whole), created: false };
     const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, current.revision);
     if ('conflict' in result) return 'stale';
     stored = true;

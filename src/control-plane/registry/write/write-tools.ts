@@ -80,7 +80,7 @@ export async function putObject(tools: WriteTools, definition: ResourceDefinitio
 }
 
 /** An object that is shown without being stored: dry runs and answers of other kinds. */
-export function servedOnce(definition: ResourceDefinition, object: ApiObject): Served {
+export function servedUnstored(definition: ResourceDefinition, object: ApiObject): Served {
   return { object, json: wireJson(definition, object) };
 }
 
