@@ -50,7 +50,8 @@ describe('the official JavaScript client', () => {
     const first = await core().listNamespacedConfigMap({ namespace, labelSelector: 'of=pages', limit: 2 });
     const rest = await core().listNamespacedConfigMap({ namespace, labelSelector: 'of=pages', limit: 2, _continue: first.metadata?._continue });
     assert.deepEqual([...first.items, ...rest.items].map(({ metadata }) => metadata?.name), ['a', 'b', 'c']);
-    await core().deleteNamespacedConfigMap({ namespace, name: 'a' });
+    const deleted = await core().deleteNamespacedConfigMap({ namespace, name: 'a' });
+    assert.deepEqual([deleted.kind, deleted.status, deleted.details?.kind, deleted.details?.name, deleted.details?.uid], ['Status', 'Success', 'configmaps', 'a', read.metadata?.uid]);
     await core().deleteCollectionNamespacedConfigMap({ namespace, labelSelector: 'of=pages' });
     assert.deepEqual((await core().listNamespacedConfigMap({ namespace, labelSelector: 'of=pages' })).items, []);
   });

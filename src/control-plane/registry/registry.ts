@@ -17,7 +17,7 @@ export interface Registry {
   create(request: ResourceRequest, body: WriteBody): Promise<Served>;
   update(request: ResourceRequest, body: WriteBody): Promise<Written>;
   patch(request: ResourceRequest, patch: PatchBody): Promise<Written>;
-  /** `gone` false: the object stays for now, by grace or finalizers, and is what is answered with. */
+  /** `gone` false: the object stays for now, by grace or finalizers, and is what is answered with. Else a Status that says which it was, or the object for kinds with `returnsDeleted`. */
   delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }>;
   deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList>;
 }

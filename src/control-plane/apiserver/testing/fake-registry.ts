@@ -86,7 +86,10 @@ export class FakeRegistry implements Registry {
       this.objects.delete(prefixOf(request) + keyName(request.namespace, request.name));
       this.#version++;
       this.#tell(request, 'DELETED', served);
-      return { ...served, gone: true };
+      if (request.definition.rules.returnsDeleted === true) return { ...served, gone: true };
+      const { group, plural } = request.definition.type;
+      const { name, uid } = served.object.metadata;
+      return { ...serve({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { name, ...(group !== '' && { group }), kind: plural, uid } } as never), gone: true };
     });
   }
 

@@ -86,9 +86,7 @@ export class ResourceVerbs {
     const query: WriteQuery = { ...reading, dryRun: options.dryRun !== undefined };
     const { object, json, gone } = await this.#options.registry.delete(resourceRequest(exchange, definition, query), options);
     if (!gone || definition.rules.returnsDeleted === true) return this.#object(exchange, { ...answer, status: !gone && options.orphanDependents === false ? 202 : 200 }, { object, json });
-    const { group, plural } = definition.type;
-    const details = { name: object.metadata.name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
-    return valueReply(answer, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+    return valueReply(answer, object);
   }
 
   async deleteCollection(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
