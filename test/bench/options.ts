@@ -22,7 +22,7 @@ export interface BenchOptions {
   logFolder: string | undefined;
 }
 
-export const USAGE = `usage: npm run bench -- [--quick] [--samples N] [--only NAME[,NAME]] [--json FILE] [--logs FOLDER]
+export const USAGE = `usage: npm run bench -- [agent] [--quick] [--samples N] [--only NAME[,NAME]] [--json FILE] [--logs FOLDER]
 
   --quick        fewer samples and a shorter idle time: under 3 minutes instead of under 8
   --samples N    how often each single-pod row is taken (default 15, quick 5)
