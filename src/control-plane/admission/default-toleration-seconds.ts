@@ -1,9 +1,10 @@
+import { nodeTaints } from '../../api/annotations.ts';
 import { pods } from '../../api/client/resource-types.ts';
 import type { Toleration } from '../../api/core/scheduling.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import { isAbout, objectOf } from './attributes.ts';
 
-const keys = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
+const keys = [nodeTaints.notReady, nodeTaints.unreachable];
 
 export interface TolerationDefaults {
   /** How long pods stay on a node that is not ready or cannot be reached. Upstream's default: 300. */

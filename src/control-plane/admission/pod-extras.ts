@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../api/annotations.ts';
 import { nodes, pods, services } from '../../api/client/resource-types.ts';
 import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
@@ -113,7 +114,7 @@ function because(attributes: AdmissionAttributes, cause: string, why: string): A
   return new ApiStatusError(reason, message, { ...details, causes: [{ reason: cause }] });
 }
 
-const hostnameKey = 'kubernetes.io/hostname';
+const hostnameKey = nodeLabels.hostname;
 
 /** No pod keeps others off more than its own node. Upstream: LimitPodHardAntiAffinityTopology (off by default). */
 export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {

@@ -1,8 +1,9 @@
+import { nodeTaints } from '../../api/annotations.ts';
 import { nodes } from '../../api/client/resource-types.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import { isAbout, objectOf } from './attributes.ts';
 
-const key = 'node.kubernetes.io/not-ready';
+const key = nodeTaints.notReady;
 
 /** A new node takes no pods before the node lifecycle controller has seen it ready. Upstream: TaintNodesByCondition. */
 export const taintNodesByCondition: AdmissionPlugin = {

@@ -30,11 +30,17 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
       operation,
       userInfo: { username: user.name, ...(user.uid !== undefined && { uid: user.uid }), groups: user.groups, ...(user.extra !== undefined && { extra: user.extra }) },
       object: operation === 'CONNECT' ? connectOptions(attributes) : object === undefined ? null : wireForm(object, kind),
-      oldObject: oldObject === undefined ? null : wireForm(oldObject, definition.type),
+      oldObject: oldObject === undefined ? null : oldForm(attributes, oldObject),
       dryRun: context.dryRun,
       options: operation === 'CONNECT' ? null : writeOptions(attributes),
     },
   };
+}
+
+/** What there was, as the subresource shows it. */
+function oldForm({ definition, subresource }: AdmissionAttributes, oldObject: ApiObject): object {
+  const view = definition.views?.find(({ name }) => name === subresource);
+  return view?.kind === undefined || view.read === undefined ? wireForm(oldObject, definition.type) : wireForm(view.read(oldObject), view.kind);
 }
 
 interface Kind {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
+import { endpointLabels } from '../../../api/annotations.ts';
 import { endpointSlices, services } from '../../../api/client/resource-types.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
@@ -101,7 +102,7 @@ export class WebhookClient {
     const declared = service.spec.ports?.find((each) => each.port === port);
     if (service.spec.type === 'ExternalName') return { host: service.spec.externalName ?? '', port };
     if (declared === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
-    const slices = reader.list(endpointSlices, namespace).filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name);
+    const slices = reader.list(endpointSlices, namespace).filter(({ metadata }) => metadata.labels?.[endpointLabels.serviceName] === name);
     const found = slices.flatMap(({ endpoints, ports }) => {
       const match = ports.find((each) => (each.name ?? '') === (declared.name ?? ''));
       if (match?.port === undefined) return [];

@@ -9,6 +9,7 @@ import { silentLogger } from '../../../base/log.ts';
 import type { AdmissionPlugin } from '../../model/admission.ts';
 import { AdmissionGround, namespace } from '../testing/admission-ground.ts';
 import type { Write } from '../testing/admission-ground.ts';
+import { admissionReview } from './admission-review.ts';
 import type { Webhook } from './match-webhook.ts';
 import { createMutatingWebhooks } from './mutating-webhooks.ts';
 import { createValidatingWebhooks } from './validating-webhooks.ts';
@@ -138,6 +139,24 @@ describe('what webhooks are asked and answer', () => {
         },
       },
     }]);
+  });
+
+  it('shows subresources with a kind of their own as that kind, before and after, and streams by their options', () => {
+    const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+    const definition = {
+      type: configMaps,
+      views: [{ name: 'scale', kind, read: (object: ConfigMap) => ({ metadata: object.metadata, spec: { replicas: 3 } }) }],
+      connects: [{ name: 'exec', kind: 'PodExecOptions' }],
+    };
+    const { ground } = setUp({});
+    const asked = (more: object) => (admissionReview({ ...ground.attributes(configMaps, { object: configMap(), old: configMap() }), definition, ...more } as never, 'u') as Asked).request;
+    const scale = (replicas: number) => ({ kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name: 'cm', namespace: 'default' }, spec: { replicas } });
+    const scaled = asked({ subresource: 'scale', object: { ...configMap(), data: undefined, spec: { replicas: 5 } } });
+    assert.deepEqual([scaled['kind'], JSON.parse(JSON.stringify(scaled.object)), scaled['oldObject'], scaled['subResource']], [kind, scale(5), scale(3), 'scale']);
+    const streamed = asked({ subresource: 'exec', operation: 'CONNECT', object: undefined, oldObject: undefined, options: { command: ['ls', '-l'], stdin: ['true'], tty: ['false'], container: ['a'] } });
+    assert.deepEqual([streamed['kind'], streamed.object, streamed['options']], [
+      { group: '', version: 'v1', kind: 'PodExecOptions' }, { kind: 'PodExecOptions', apiVersion: 'v1', command: ['ls', '-l'], stdin: true, tty: false, container: 'a' }, null,
+    ]);
   });
 
   it('passes on refusals with their code, reason and message, warnings and notes', async () => {
