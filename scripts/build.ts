@@ -1,5 +1,5 @@
-// Bundles the commands into dist/kubelet.js and beside it, loaded where they are needed, the agent and the child process for its file work: a few
-// files load in a third of the time and half the memory of the sources, and a command does not load the agent.
+// Bundles the commands (agent, control plane, fake nodes) into dist/, and beside them what they load where it is needed, and the child process of the
+// agent's file work: a few files load in a third of the time and half the memory of the sources, and a command does not load what others need.
 // usage: node scripts/build.ts [FOLDER]
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

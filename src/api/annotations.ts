@@ -1,4 +1,4 @@
-/** Names of annotations and labels the agent reads or writes, for other components to find. */
+/** Names of annotations and labels that more than one component reads or writes. */
 export const annotations = {
   configSource: 'kubernetes.io/config.source',
   configHash: 'kubernetes.io/config.hash',
@@ -46,9 +46,30 @@ export const nodeLabels = {
   arch: 'kubernetes.io/arch',
   betaOs: 'beta.kubernetes.io/os',
   betaArch: 'beta.kubernetes.io/arch',
+  betaZone: 'failure-domain.beta.kubernetes.io/zone',
+  betaRegion: 'failure-domain.beta.kubernetes.io/region',
   zone: 'topology.kubernetes.io/zone',
   region: 'topology.kubernetes.io/region',
   instanceType: 'node.kubernetes.io/instance-type',
+} as const;
+
+/** Taints that keep pods off a node, or make them leave it, by what is told of its state. */
+export const nodeTaints = {
+  notReady: 'node.kubernetes.io/not-ready',
+  unreachable: 'node.kubernetes.io/unreachable',
+  unschedulable: 'node.kubernetes.io/unschedulable',
+  memoryPressure: 'node.kubernetes.io/memory-pressure',
+  diskPressure: 'node.kubernetes.io/disk-pressure',
+  pidPressure: 'node.kubernetes.io/pid-pressure',
+  networkUnavailable: 'node.kubernetes.io/network-unavailable',
+} as const;
+
+/** Labels by which endpoints belong to a service, and say who looks after them. */
+export const endpointLabels = {
+  serviceName: 'kubernetes.io/service-name',
+  headless: 'service.kubernetes.io/headless',
+  endpointsManagedBy: 'endpoints.kubernetes.io/managed-by',
+  slicesManagedBy: 'endpointslice.kubernetes.io/managed-by',
 } as const;
 
 /** Priority values that change how the agent treats a pod (upstream: pkg/apis/scheduling/types.go). */

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/log.ts';
 import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
+import { endpointLabels } from '../../api/annotations.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -56,7 +57,7 @@ async function ensureKubernetesService(client: ApiClient, { advertiseAddress, se
     subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port: securePort, protocol: 'TCP' }] }],
   });
   await replace(client, endpointSlices, {
-    metadata: meta('kubernetes', 'default', { 'kubernetes.io/service-name': 'kubernetes' }),
+    metadata: meta('kubernetes', 'default', { [endpointLabels.serviceName]: 'kubernetes' }),
     addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
     endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
     ports: [{ name: 'https', port: securePort, protocol: 'TCP' }],

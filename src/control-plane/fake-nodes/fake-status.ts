@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../api/annotations.ts';
 import type { Node } from '../../api/core/node.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
@@ -20,7 +21,7 @@ export function fakeNode(name: string, index: number, { cpu, memory, pods, label
       name,
       namespace: '',
       uid: '',
-      labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'amd64', type: 'fake', ...labels },
+      labels: { [nodeLabels.hostname]: name, [nodeLabels.os]: 'linux', [nodeLabels.arch]: 'amd64', [nodeLabels.betaOs]: 'linux', [nodeLabels.betaArch]: 'amd64', type: 'fake', ...labels },
       annotations: { 'node.alpha.kubernetes.io/ttl': '0' },
     },
     spec: { podCIDR: `10.${64 + (index >> 8)}.${index & 255}.0/24`, podCIDRs: [`10.${64 + (index >> 8)}.${index & 255}.0/24`] },

@@ -1,3 +1,4 @@
+import { endpointLabels } from '../../api/annotations.ts';
 import { endpointSlices } from '../../api/client/resource-types.ts';
 import { defaultEndpointSlice } from '../../api/defaults/default-endpoints.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
@@ -22,7 +23,7 @@ function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSli
 /** Controllers' own slices are spared the check. */
 function warnings({ metadata, addressType, endpoints }: EndpointSlice, old: EndpointSlice | undefined): string[] {
   const deprecated = old === undefined && addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
-  if (managers.includes(metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? '')) return deprecated;
+  if (managers.includes(metadata.labels?.[endpointLabels.slicesManagedBy] ?? '')) return deprecated;
   return [...deprecated, ...endpoints.flatMap(({ addresses }, index) => addresses.flatMap((address, position) => addressWarnings(`endpoints[${index}].addresses[${position}]`, address)))];
 }
 

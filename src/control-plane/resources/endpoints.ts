@@ -1,3 +1,4 @@
+import { endpointLabels } from '../../api/annotations.ts';
 import { endpoints } from '../../api/client/resource-types.ts';
 import type { Endpoints } from '../../api/core/endpoints.ts';
 import { EndpointsSchema } from '../../api/core/endpoints.ts';
@@ -20,7 +21,7 @@ function endpointsText({ subsets = [] }: Endpoints): string {
 
 /** The controller's own are spared the check. */
 function warnings({ metadata, subsets = [] }: Endpoints): string[] {
-  if (metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller') return [];
+  if (metadata.labels?.[endpointLabels.endpointsManagedBy] === 'endpoint-controller') return [];
   return subsets.flatMap((subset, index) =>
     (['addresses', 'notReadyAddresses'] as const).flatMap((field) => (subset[field] ?? []).flatMap(({ ip }, position) => addressWarnings(`subsets[${index}].${field}[${position}].ip`, ip))),
   );

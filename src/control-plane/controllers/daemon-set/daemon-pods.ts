@@ -1,3 +1,4 @@
+import { nodeTaints } from '../../../api/annotations.ts';
 import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
 import { daemonSets } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
@@ -17,14 +18,14 @@ const NAME_FIELD = 'metadata.name';
 const exists = (key: string, effect: 'NoExecute' | 'NoSchedule'): Toleration => ({ key, operator: 'Exists', effect });
 /** What daemons stay on a node in spite of (upstream: AddOrUpdateDaemonPodTolerations). */
 const daemonTolerations: readonly Toleration[] = [
-  exists('node.kubernetes.io/not-ready', 'NoExecute'),
-  exists('node.kubernetes.io/unreachable', 'NoExecute'),
-  exists('node.kubernetes.io/disk-pressure', 'NoSchedule'),
-  exists('node.kubernetes.io/memory-pressure', 'NoSchedule'),
-  exists('node.kubernetes.io/pid-pressure', 'NoSchedule'),
-  exists('node.kubernetes.io/unschedulable', 'NoSchedule'),
+  exists(nodeTaints.notReady, 'NoExecute'),
+  exists(nodeTaints.unreachable, 'NoExecute'),
+  exists(nodeTaints.diskPressure, 'NoSchedule'),
+  exists(nodeTaints.memoryPressure, 'NoSchedule'),
+  exists(nodeTaints.pidPressure, 'NoSchedule'),
+  exists(nodeTaints.unschedulable, 'NoSchedule'),
 ];
-const hostNetworkToleration = exists('node.kubernetes.io/network-unavailable', 'NoSchedule');
+const hostNetworkToleration = exists(nodeTaints.networkUnavailable, 'NoSchedule');
 
 function withDaemonTolerations(spec: PodSpec): Toleration[] {
   const tolerations = [...(spec.tolerations ?? [])];

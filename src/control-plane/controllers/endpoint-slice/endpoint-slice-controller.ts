@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { endpointLabels } from '../../../api/annotations.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
@@ -21,10 +22,8 @@ import type { SliceContent } from './plan-slices.ts';
 const WORKERS = 5;
 /** Its coming wakes the service; this is only for a slice that was deleted before it came. */
 const awaitedMs = 1000;
-const managedBy = 'endpointslice.kubernetes.io/managed-by';
 const controllerName = 'endpointslice-controller.k8s.io';
-const serviceName = 'kubernetes.io/service-name';
-const headless = 'service.kubernetes.io/headless';
+const { headless } = endpointLabels;
 
 /** Tells which pods are behind each service, in slices of a hundred (upstream: endpointslice controller). */
 export function createEndpointSliceController(options: ControllerOptions): Controller {
@@ -34,8 +33,8 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
   const queue = new WorkQueue({ name: 'endpoint-slice', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
   const wake = (slice: EndpointSlice): void => {
     syncer.seen(slice);
-    const name = slice.metadata.labels?.[serviceName];
-    if (slice.metadata.labels?.[managedBy] === controllerName && name !== undefined) queue.add(`${slice.metadata.namespace}/${name}`);
+    const name = slice.metadata.labels?.[endpointLabels.serviceName];
+    if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName && name !== undefined) queue.add(`${slice.metadata.namespace}/${name}`);
   };
   const ends = [wakeServices({ ...parts, add: (key) => queue.add(key) }), parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake })];
   return runController({ name: 'endpoint slice controller', log, queues: [queue], informers: Object.values(parts), ends });
@@ -58,7 +57,7 @@ class SliceSyncer {
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#byService = parts.slices.index('service', ({ metadata }) => (metadata.labels?.[managedBy] === controllerName ? [`${metadata.namespace}/${metadata.labels[serviceName] ?? ''}`] : []));
+    this.#byService = parts.slices.index('service', ({ metadata }) => (metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`] : []));
   }
 
   seen({ metadata }: EndpointSlice): void {
@@ -99,7 +98,7 @@ class SliceSyncer {
 }
 
 function labelsOf(service: Service): Record<string, string> {
-  return { ...service.metadata.labels, [serviceName]: service.metadata.name, [managedBy]: controllerName, ...(isHeadless(service) && { [headless]: '' }) };
+  return { ...service.metadata.labels, [endpointLabels.serviceName]: service.metadata.name, [endpointLabels.slicesManagedBy]: controllerName, ...(isHeadless(service) && { [headless]: '' }) };
 }
 
 function newSlice(service: Service, labels: Record<string, string>, { addressType, ports, endpoints }: SliceContent): EndpointSlice {

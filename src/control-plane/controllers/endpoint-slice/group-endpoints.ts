@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { Endpoint, EndpointPort } from '../../../api/discovery/endpoint-slice.ts';
@@ -29,7 +30,7 @@ function endpointOf({ pod, ready, serving, terminating, hostname }: ServiceEndpo
   if (addresses.length === 0) return undefined;
   const { namespace, name, uid } = pod.metadata;
   const { nodeName } = pod.spec;
-  const zone = nodeName === undefined ? undefined : nodeOf(nodeName)?.metadata.labels?.['topology.kubernetes.io/zone'];
+  const zone = nodeName === undefined ? undefined : nodeOf(nodeName)?.metadata.labels?.[nodeLabels.zone];
   return {
     addresses,
     conditions: { ready, serving, terminating },

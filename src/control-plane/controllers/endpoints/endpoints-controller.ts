@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { endpointLabels } from '../../../api/annotations.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import { formatKey, keyOf, parseKey } from '../../../api/client/resource-type.ts';
 import { endpoints, pods, services } from '../../../api/client/resource-types.ts';
@@ -14,8 +15,7 @@ import { WorkQueue } from '../../controller-runtime/work-queue.ts';
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
 const WORKERS = 5;
-const managedBy = 'endpoints.kubernetes.io/managed-by';
-const headless = 'service.kubernetes.io/headless';
+const { headless } = endpointLabels;
 const overCapacity = 'endpoints.kubernetes.io/over-capacity';
 /** Kept by leader election, which needs no service. */
 const leader = 'control-plane.alpha.kubernetes.io/leader';
@@ -79,7 +79,7 @@ function desired(service: Service, current: Endpoints | undefined, allPods: read
   return {
     metadata: {
       ...metadata,
-      labels: { ...labels, ...(isHeadless(service) && { [headless]: '' }), [managedBy]: 'endpoint-controller' },
+      labels: { ...labels, ...(isHeadless(service) && { [headless]: '' }), [endpointLabels.endpointsManagedBy]: 'endpoint-controller' },
       ...((truncated || Object.keys(annotations).length > 0) && { annotations: { ...annotations, ...(truncated && { [overCapacity]: 'truncated' }) } }),
     },
     ...(subsets.length > 0 && { subsets }),

@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node, NodeCondition } from '../../../api/core/node.ts';
 
 /** A kubelet tells these; the network's condition is told by others. */
@@ -43,5 +44,5 @@ export function evictionsPerSecond(state: ZoneState, nodesInZone: number): numbe
 /** What a node that is part of a zone is named by: its region and zone. */
 export function zoneKey({ metadata }: Node): string {
   const { labels = {} } = metadata;
-  return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`;
+  return `${labels[nodeLabels.region] ?? ''}:${labels[nodeLabels.zone] ?? ''}`;
 }

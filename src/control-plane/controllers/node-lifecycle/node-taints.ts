@@ -1,19 +1,19 @@
+import { nodeTaints } from '../../../api/annotations.ts';
 import type { Node, NodeCondition, Taint } from '../../../api/core/node.ts';
 
-const prefix = 'node.kubernetes.io/';
-export const notReadyTaint = `${prefix}not-ready`;
-export const unreachableTaint = `${prefix}unreachable`;
-const unschedulableTaint = `${prefix}unschedulable`;
+export const notReadyTaint = nodeTaints.notReady;
+export const unreachableTaint = nodeTaints.unreachable;
+const unschedulableTaint = nodeTaints.unschedulable;
 
 /** Which state of which condition keeps pods off a node, and by which taint. */
 const byCondition: Readonly<Record<string, Readonly<Partial<Record<NodeCondition['status'], string>>>>> = {
   Ready: { False: notReadyTaint, Unknown: unreachableTaint },
-  MemoryPressure: { True: `${prefix}memory-pressure` },
-  DiskPressure: { True: `${prefix}disk-pressure` },
-  NetworkUnavailable: { True: `${prefix}network-unavailable` },
-  PIDPressure: { True: `${prefix}pid-pressure` },
+  MemoryPressure: { True: nodeTaints.memoryPressure },
+  DiskPressure: { True: nodeTaints.diskPressure },
+  NetworkUnavailable: { True: nodeTaints.networkUnavailable },
+  PIDPressure: { True: nodeTaints.pidPressure },
 };
-const managed = new Set([unschedulableTaint, ...Object.values(byCondition).flatMap((states) => Object.values(states))]);
+const managed = new Set<string>([unschedulableTaint, ...Object.values(byCondition).flatMap((states) => Object.values(states))]);
 
 export function readyOf(node: Node): NodeCondition | undefined {
   return node.status?.conditions?.find(({ type }) => type === 'Ready');

@@ -1,7 +1,8 @@
+import { nodeLabels } from '../../../api/annotations.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 
-const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'];
-const regionLabels = ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'];
+const zoneLabels = [nodeLabels.zone, nodeLabels.betaZone];
+const regionLabels = [nodeLabels.region, nodeLabels.betaRegion];
 
 /** Region and zone of a node as one text; '' for a node that says neither. */
 export function zoneOf({ labels }: NodeInfo): string {

@@ -1,3 +1,4 @@
+import { nodeTaints } from '../../../api/annotations.ts';
 import type { Taint } from '../../../api/core/node.ts';
 import { checkWith } from '../framework/plugin.ts';
 import type { Plugin } from '../framework/plugin.ts';
@@ -7,7 +8,7 @@ import { isTolerated } from '../framework/taints.ts';
 const name = 'NodeUnschedulable';
 const rejection = unresolvable(name, 'node(s) were unschedulable');
 /** What node lifecycle puts on a cordoned node: who tolerates it may go there before that has happened, too. */
-const taint: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+const taint: Taint = { key: nodeTaints.unschedulable, effect: 'NoSchedule' };
 
 /** Cordoned nodes. */
 export const nodeUnschedulable: Plugin = {

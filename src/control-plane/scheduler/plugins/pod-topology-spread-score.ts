@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../../api/annotations.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { maxNodeScore } from '../framework/plugin.ts';
@@ -16,7 +17,7 @@ export interface SpreadScorerOptions {
   readonly needsAllKeys: boolean;
 }
 
-const hostname = 'kubernetes.io/hostname';
+const { hostname } = nodeLabels;
 
 /** The fewer matching pods in the domains of a node, the better (upstream: podtopologyspread/scoring.go). */
 export class SpreadScorer implements PodScorer {

@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { TopologySpreadConstraint, UnsatisfiableConstraintAction } from '../../../api/core/scheduling.ts';
@@ -28,8 +29,8 @@ const mismatch = unschedulable(name, "node(s) didn't match pod topology spread c
 const missingLabel = unresolvable(name, "node(s) didn't match pod topology spread constraints (missing required label)");
 
 const systemConstraints: readonly TopologySpreadConstraint[] = [
-  { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 },
-  { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
+  { topologyKey: nodeLabels.hostname, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 },
+  { topologyKey: nodeLabels.zone, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
 ];
 
 /** Spreads pods over zones, nodes, or whatever labels tell apart. */

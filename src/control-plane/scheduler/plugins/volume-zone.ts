@@ -1,3 +1,4 @@
+import { nodeLabels } from '../../../api/annotations.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { checkWith, reject, skip } from '../framework/plugin.ts';
@@ -10,11 +11,11 @@ const name = 'VolumeZone';
 const rejection = unresolvable(name, 'node(s) had no available volume zone');
 
 /** Old label → today's. */
-const labels = new Map([
-  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
-  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
-  ['topology.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
-  ['topology.kubernetes.io/region', 'topology.kubernetes.io/region'],
+const labels = new Map<string, string>([
+  [nodeLabels.betaZone, nodeLabels.zone],
+  [nodeLabels.betaRegion, nodeLabels.region],
+  [nodeLabels.zone, nodeLabels.zone],
+  [nodeLabels.region, nodeLabels.region],
 ]);
 
 interface Place {
