@@ -1,3 +1,4 @@
+import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -61,15 +62,20 @@ export class WatchVerb {
       limitBytes: watchBufferBytes, onSent: (events, bytes) => onEvents?.(resource, events, bytes),
     });
     const request = resourceRequest(exchange, resource.definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
-    const watch = await registry.watch({ ...request, name: '' }, options, connection);
+    // A watch that begins too early or too late is one that tells so and ends (upstream: the cacher's error watchers).
+    const watch = await registry.watch({ ...request, name: '' }, options, connection).catch((error: unknown) => {
+      if (!isApiError(error, 'Expired', 'Timeout')) throw error;
+      connection.end(error);
+      return undefined;
+    });
     connection.goLive();
     this.#open.add(connection);
     exchange.http.onFinished(() => {
-      watch.close();
+      watch?.close();
       connection.closed();
       this.#open.delete(connection);
     });
-    connection.endAfter(timeoutSeconds === undefined ? minRequestTimeoutMs * (1 + random.next()) : timeoutSeconds * 1000);
+    if (watch !== undefined) connection.endAfter(timeoutSeconds === undefined ? minRequestTimeoutMs * (1 + random.next()) : timeoutSeconds * 1000);
     if (this.#isStopping) connection.end(undefined);
     const attach = (to: FrameOutput): void => {
       target.attach(to);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { fakeRequest } from '../testing/fake-request.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
@@ -76,6 +77,17 @@ describe('a watch', () => {
     each.registry.expireWatches();
     await each.clock.settle();
     assert.deepEqual([stream.events.at(-1)?.type, stream.events.at(-1)?.object.code, stream.state], ['ERROR', 410, 'ended']);
+  });
+
+  it('tells why it ends even if it could not begin, and fails only if it may not', async () => {
+    const each = fixture();
+    each.registry.failNext = new ApiStatusError('Expired', 'too old resource version: 1 (2)');
+    const { stream } = await watch(each);
+    await each.clock.settle();
+    assert.deepEqual([stream.events.map(({ type, object }) => [type, object.code, object.reason]), stream.state], [[['ERROR', 410, 'Expired']], 'ended']);
+    assert.equal(each.clock.armedTimers, 0);
+    each.registry.failNext = new ApiStatusError('BadRequest', 'no');
+    assert.equal((await each.server.handle(fakeRequest('GET', `${maps}?watch=1`))).status, 400);
   });
 
   it('ends with the server, and begins no more after that', async () => {
