@@ -114,6 +114,7 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
       tried(['create', '--raw', `/api/v1/namespaces/budget/pods/${name}/eviction`, '-f', '-'], JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'budget' } }));
     const evicted = await evict(first);
     assert.equal(evicted.code, 0, evicted.stderr);
+    assert.deepEqual(JSON.parse(evicted.stdout), { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
     const kept = await evict(second);
     assert.match(kept.stderr, /TooManyRequests.*Cannot evict pod as it would violate the pod's disruption budget/);
     await run('delete poddisruptionbudget web');

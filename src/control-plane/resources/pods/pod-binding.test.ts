@@ -22,7 +22,7 @@ async function refusal(pod: Changes, body: Binding): Promise<string> {
 test('a bound pod has its node, the condition that says so, and what the binding brings along', async () => {
   const access = new FakeActionAccess(buildPod({ 'metadata.labels': { a: '1', b: '2' }, 'status.phase': 'Pending', 'status.nominatedNodeName': 'n0' }));
   const answer = await podBinding.perform(access, binding({ metadata: { name: 'web', namespace: 'default', uid: '', annotations: { x: 'y' }, labels: { b: '3' } } }));
-  assert.deepEqual(answer, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' });
+  assert.deepEqual(answer, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
   assert.deepEqual([access.pod?.spec.nodeName, access.pod?.metadata.annotations, access.pod?.metadata.labels], ['n1', { x: 'y' }, { a: '1', b: '3' }]);
   assert.deepEqual(access.pod?.status, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T12:00:00Z' }] });
 });

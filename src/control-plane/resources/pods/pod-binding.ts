@@ -8,7 +8,7 @@ import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { SubresourceAction } from '../../model/resource-definition.ts';
 import { withPodCondition } from './pod-rules.ts';
 
-export const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
+export const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
 /** POST of a Binding: the one way in which a pod gets its node after creation. Upstream: BindingREST. */
 export const podBinding: SubresourceAction<Pod> = {

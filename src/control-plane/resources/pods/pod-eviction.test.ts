@@ -45,7 +45,7 @@ test('a pod without a budget is marked and deleted with the grace that was asked
     access.deletions.push(options);
     return Promise.resolve();
   };
-  assert.deepEqual(await evict(access, { gracePeriodSeconds: 7 }), { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' });
+  assert.deepEqual(await evict(access, { gracePeriodSeconds: 7 }), { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
   assert.deepEqual(access.deletions, [{ gracePeriodSeconds: 7 }]);
   assert.deepEqual(marked, { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting', lastTransitionTime: '2026-01-01T12:00:00Z' });
 });
