@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { gunzipSync } from 'node:zlib';
 import { after, before, describe, it } from 'node:test';
+import { startEtcd } from '../integration/support/etcd.ts';
 import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { rawHttp, watchEvents } from './support/raw-http.ts';
@@ -253,4 +254,32 @@ describe('documents', { concurrency: 4 }, () => {
     assert.deepEqual(found.sort(), single.sort());
     assert.ok(found.includes('apps/v1 deployments') && !found.some((name) => name.includes('customresource')));
   });
+});
+
+it('what was compacted away is gone, for lists and for watches of a server that began later', async () => {
+  const etcd = await startEtcd();
+  const elsewhere = await startCluster({ etcd });
+  try {
+    const ask = rawHttp(elsewhere);
+    const maps = '/api/v1/namespaces/default/configmaps';
+    const create = async (name: string): Promise<string> => (await ask('POST', maps, { body: configMap(name) })).json().metadata.resourceVersion;
+    const old = await create('a');
+    const first = (await ask('GET', `${maps}?limit=1`)).json();
+    await create('b');
+    const newest = await create('c');
+    await fetch(`${etcd.endpoint}/v3/kv/compaction`, { method: 'POST', body: JSON.stringify({ revision: newest, physical: true }) });
+    assert.deepEqual(said(await ask('GET', `${maps}?resourceVersion=${old}&resourceVersionMatch=Exact`)), [410, 'Expired', 'The resourceVersion for the provided list is too old.']);
+    const expired = await ask('GET', `${maps}?limit=1&continue=${first.metadata.continue}`);
+    assert.deepEqual([expired.status, expired.json().reason], [410, 'Expired']);
+    const rest = (await ask('GET', `${maps}?continue=${expired.json().metadata.continue}`)).json();
+    assert.deepEqual([...own(first), ...own(rest)], ['a', 'b', 'c']);
+    await elsewhere.kill();
+    await elsewhere.start();
+    const watched = await watchEvents(elsewhere, `${maps}?watch=1&resourceVersion=${old}&timeoutSeconds=5`, ({ length }) => length === 1);
+    assert.deepEqual(watched.map(({ type, object }) => [type, object.code, object.reason]), [['ERROR', 410, 'Expired']]);
+    assert.deepEqual(own((await ask('GET', `${maps}?resourceVersion=0`)).json()), ['a', 'b', 'c']);
+  } finally {
+    await elsewhere.stop();
+    await etcd.stop();
+  }
 });
