@@ -8,31 +8,37 @@ import { isAbout, refusal } from './attributes.ts';
 /** Namespaces that stay as long as the cluster does. */
 const immortal = ['default', 'kube-system', 'kube-public'];
 
-/** Nothing is made in a namespace that is not there or is going; some namespaces never go. Upstream: NamespaceLifecycle. */
-export function createNamespaceLifecycle(reader: ObjectReader): AdmissionPlugin {
+/**
+ * Nothing is made in a namespace that is not there or is going; some namespaces never go. `refresh` resolves when the reader knows all that was written
+ * before: another server may have made the namespace just now. Upstream: NamespaceLifecycle.
+ */
+export function createNamespaceLifecycle(reader: ObjectReader, refresh: () => Promise<void>): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
     handles: ({ operation }) => operation !== 'CONNECT',
     // Nothing is changed; but, as upstream, it is asked before all that change something: they need the namespace.
     mutate(attributes) {
-      check(reader, attributes);
-      return attributes.object as ApiObject;
+      if (check(reader, attributes) === 'checked') return attributes.object as ApiObject;
+      return refresh().then(() => {
+        if (check(reader, attributes) === 'unknown namespace') throw notFound(namespaces, attributes.namespace);
+        return attributes.object as ApiObject;
+      });
     },
   };
 }
 
-function check(reader: ObjectReader, attributes: AdmissionAttributes): void {
+function check(reader: ObjectReader, attributes: AdmissionAttributes): 'checked' | 'unknown namespace' {
   const { operation, definition, namespace, name } = attributes;
   if (isAbout(attributes, namespaces)) {
     if (operation === 'DELETE' && immortal.includes(name)) throw refusal(attributes, 'this namespace may not be deleted');
-    return;
+    return 'checked';
   }
   // Whether one may do something is answered without telling what there is.
   const leaks = definition.type.plural === 'localsubjectaccessreviews';
-  if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource)) return;
+  if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource)) return 'checked';
   const found = reader.get(namespaces, { namespace: '', name: namespace });
-  if (found === undefined) throw notFound(namespaces, namespace);
-  if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
+  if (found === undefined) return 'unknown namespace';
+  if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return 'checked';
   const { reason, message, details } = refusal(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`);
   const causes = [{ reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' }];
   throw new ApiStatusError(reason, message, { ...details, causes });

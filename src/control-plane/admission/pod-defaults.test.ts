@@ -17,7 +17,7 @@ import { AdmissionGround, namespace } from './testing/admission-ground.ts';
 describe('NamespaceLifecycle', () => {
   it('refuses what is made where there is no namespace, before anybody else is asked', async () => {
     const ground = new AdmissionGround();
-    const plugin = createNamespaceLifecycle(ground.reader);
+    const plugin = createNamespaceLifecycle(ground.reader, () => Promise.resolve());
     const pod = buildPod({ 'metadata.namespace': 'nope' });
     const { error } = await ground.write(plugin, pods, { object: pod });
     assert.deepEqual([error?.reason, error?.message], ['NotFound', 'namespaces "nope" not found']);
@@ -26,10 +26,24 @@ describe('NamespaceLifecycle', () => {
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
+  it('asks anew before it says so: another server may have made it just now', async () => {
+    const ground = new AdmissionGround();
+    let asked = 0;
+    const plugin = createNamespaceLifecycle(ground.reader, () => {
+      asked++;
+      ground.reader.put(namespaces, namespace('new'));
+      return Promise.resolve();
+    });
+    const object = buildPod({ 'metadata.namespace': 'new' });
+    assert.equal((await ground.write(plugin, pods, { object })).object, object);
+    assert.equal((await ground.write(plugin, pods, { object })).object, object);
+    assert.equal(asked, 1);
+  });
+
   it('lets nothing be made, but changed, in a namespace that is going', async () => {
     const ground = new AdmissionGround();
     ground.reader.put(namespaces, namespace('old', {}, 'Terminating'));
-    const plugin = createNamespaceLifecycle(ground.reader);
+    const plugin = createNamespaceLifecycle(ground.reader, () => Promise.resolve());
     const pod = buildPod({ 'metadata.namespace': 'old' });
     const { error } = await ground.write(plugin, pods, { object: pod });
     assert.equal(error?.message, 'pods "web" is forbidden: unable to create new content in namespace old because it is being terminated');
@@ -39,7 +53,7 @@ describe('NamespaceLifecycle', () => {
 
   it('keeps the namespaces a cluster needs, and says nothing of others to who asks what they may', async () => {
     const ground = new AdmissionGround();
-    const plugin = createNamespaceLifecycle(ground.reader);
+    const plugin = createNamespaceLifecycle(ground.reader, () => Promise.resolve());
     assert.equal(await ground.refusal(plugin, namespaces, { old: namespace('kube-system') }), 'namespaces "kube-system" is forbidden: this namespace may not be deleted');
     assert.equal(await ground.refusal(plugin, namespaces, { old: namespace('mine') }), '');
     const review = { metadata: { name: '', namespace: 'nope', uid: '' }, spec: {} };

@@ -40,6 +40,8 @@ export interface AdmissionParts {
   readonly authorizer: Authorizer;
   /** The API server's own way to its API; asked for only once there are requests. */
   readonly client: () => ApiClient;
+  /** Resolves when the reader knows all that was written before. */
+  readonly refresh: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -63,7 +65,7 @@ export async function composeAdmission(options: ControlPlaneOptions, parts: Admi
   const calls = { reader, log, post: webhooks.post, newUid: () => random.uuid() };
   const plain: readonly AdmissionPlugin[] = [
     alwaysAdmit,
-    createNamespaceLifecycle(reader),
+    createNamespaceLifecycle(reader, parts.refresh),
     createNamespaceExists(reader),
     limitPodHardAntiAffinityTopology,
     createLimitRanger(reader),

@@ -64,7 +64,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const authorizer = unionAuthorizer(authorization.authorizers);
   const access = composeAuthenticators(options, { reader, pki, ...ambient });
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager });
-  const admission = await composeAdmission(options, { reader, grants, authorizer, client: () => clientOf(itself, 'kube-apiserver'), ...ambient });
+  const admission = await composeAdmission(options, { reader, grants, authorizer, client: () => clientOf(itself, 'kube-apiserver'), refresh: () => cache.fresh(), ...ambient });
   const registry: Registry = createRegistry({
     cache,
     reader,
