@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
+import type { RequestContext } from '../../model/request-context.ts';
+import { startRegistry, widgets } from '../testing/registry-ground.ts';
+import type { RegistryGround, Widget } from '../testing/registry-ground.ts';
+
+describe('a POST to a subresource that does something', () => {
+  let ground: RegistryGround;
+  let admitted: string[];
+  const note = (step: string, { operation, subresource, name, object }: AdmissionAttributes): void => void admitted.push(`${step} ${operation} ${subresource} ${name} ${String((object as Widget).spec.size)}`);
+  const doubling: AdmissionPlugin = {
+    name: 'doubling',
+    handles: ({ subresource }) => subresource === 'fit',
+    mutate: (attributes) => {
+      note('mutate', attributes);
+      const { spec, ...rest } = attributes.object as Widget;
+      return Promise.resolve({ ...rest, spec: { ...spec, size: 2 * (spec.size ?? 0) } });
+    },
+    validate: (attributes) => Promise.resolve(note('validate', attributes)),
+  };
+
+  beforeEach(async () => {
+    admitted = [];
+    ground = await startRegistry([doubling]);
+    await ground.create({ name: 'a', spec: { size: 1 } });
+  });
+  afterEach(() => ground.stop());
+
+  const fit = (name: string, value: object, context: Partial<RequestContext> = {}, subresource = 'fit'): Promise<unknown> => ground.registry.create(ground.request(widgets, name, subresource, context), { value, duplicates: [] });
+  const sizeOf = async (name: string): Promise<number | undefined> => ((await ground.registry.get(ground.request(widgets, name), {})).object as Widget).spec.size;
+  const refusal = (call: Promise<unknown>): Promise<string> => call.then(
+    () => 'done',
+    (error: unknown) => (error instanceof ApiStatusError ? error.reason : Promise.reject(error as Error)),
+  );
+
+  it('is done with what admission makes of the body, which need not name the object', async () => {
+    await fit('a', { spec: { size: 4 } });
+    assert.deepEqual([await sizeOf('a'), admitted], [8, ['mutate CREATE fit a 4', 'validate CREATE fit a 8']]);
+  });
+
+  it('changes nothing in a dry run', async () => {
+    await fit('a', { spec: { size: 4 } }, { dryRun: true });
+    assert.equal(await sizeOf('a'), 1);
+  });
+
+  it('changes nothing that it cannot be meant for', async () => {
+    const refused = [
+      await refusal(fit('none', { spec: {} })),
+      await refusal(fit('a', { metadata: { name: 'b' }, spec: {} })),
+      await refusal(fit('a', { metadata: { namespace: 'other' }, spec: {} })),
+      await refusal(fit('a', { spec: { sice: 4 } })),
+      await refusal(fit('a', { kind: 'Gadget', apiVersion: 'test.io/v1', spec: {} })),
+      await refusal(fit('a', { spec: {} }, {}, 'unfit')),
+    ];
+    assert.deepEqual([refused, await sizeOf('a')], [['NotFound', 'BadRequest', 'BadRequest', 'BadRequest', 'BadRequest', 'NotFound'], 1]);
+  });
+});
