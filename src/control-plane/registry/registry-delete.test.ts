@@ -63,8 +63,8 @@ describe('the registry deletes', () => {
 
   test('preconditions that do not hold are conflicts; options that contradict themselves are invalid', async () => {
     await ground.create({ name: 'a' });
-    await assert.rejects(remove(widgets, 'a', { preconditions: { uid: 'other' } }), (error) => isApiError(error, 'Conflict'));
-    await assert.rejects(remove(widgets, 'a', { preconditions: { resourceVersion: '1' } }), (error) => isApiError(error, 'Conflict'));
+    await assert.rejects(remove(widgets, 'a', { preconditions: { uid: 'other' } }), (error) => isApiError(error, 'Conflict') && /on \w+\.test\.io "a": the UID in the precondition \(other\) does not match the UID in record \(.+\)\. The object might have been deleted and then recreated$/.test(error.message));
+    await assert.rejects(remove(widgets, 'a', { preconditions: { resourceVersion: '1' } }), (error) => isApiError(error, 'Conflict') && /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record \(\d+\)/.test(error.message));
     await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Sideways' }), (error) => isApiError(error, 'Invalid'));
     await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Orphan', orphanDependents: true }), (error) => isApiError(error, 'Invalid'));
     await assert.rejects(remove(widgets, 'b'), (error) => isApiError(error, 'NotFound'));

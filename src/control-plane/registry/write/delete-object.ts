@@ -60,12 +60,14 @@ export async function removeObject(tools: WriteTools, definition: ResourceDefini
 }
 
 function checkPreconditions({ definition, name }: ResourceRequest, object: ApiObject, { preconditions }: DeleteOptions): void {
+  // Upstream names the kind here where elsewhere it names the resource.
+  const kind = { group: definition.type.group, plural: definition.type.kind };
   const { uid, resourceVersion } = object.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
-    throw conflict(definition.type, name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
+    throw conflict(kind, name, `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`);
   }
   if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
-    throw conflict(definition.type, name, `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion ?? ''}`);
+    throw conflict(kind, name, `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion ?? ''}). The object might have been modified`);
   }
 }
 
