@@ -40,7 +40,7 @@ export function endpointsOf(service: Service, pods: readonly Pod[]): readonly Se
 }
 
 /** The number of the port in the pod; undefined when the pod has none of that name (upstream: FindPort). */
-export function portIn(pod: Pod, { targetPort, port, protocol = 'TCP' }: ServicePort): number | undefined {
+function portIn(pod: Pod, { targetPort, port, protocol = 'TCP' }: ServicePort): number | undefined {
   if (typeof targetPort === 'number' && targetPort !== 0) return targetPort;
   if (targetPort === undefined || targetPort === 0 || targetPort === '') return port;
   const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
@@ -49,6 +49,26 @@ export function portIn(pod: Pod, { targetPort, port, protocol = 'TCP' }: Service
     if (found !== undefined) return found.containerPort;
   }
   return undefined;
+}
+
+export interface PortInPod {
+  /** '' for the only port of a service that has no name for it. */
+  readonly name: string;
+  readonly protocol: NonNullable<ServicePort['protocol']>;
+  readonly port: number;
+  readonly appProtocol?: string;
+}
+
+/** The service's ports as the pod has them, without those it has not; undefined when the service has ports and the pod none of them. */
+export function portsIn(pod: Pod, service: Service): readonly PortInPod[] | undefined {
+  const wanted = service.spec.ports ?? [];
+  if (wanted.length === 0 && isHeadless(service)) return [];
+  const found = wanted.flatMap((each): PortInPod[] => {
+    const port = portIn(pod, each);
+    const { name = '', protocol = 'TCP', appProtocol } = each;
+    return port === undefined ? [] : [{ name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }];
+  });
+  return found.length === 0 ? undefined : found;
 }
 
 /** Whether a change of a pod can change any service's endpoints. */

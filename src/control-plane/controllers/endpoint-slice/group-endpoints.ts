@@ -2,7 +2,7 @@ import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { Endpoint, EndpointPort } from '../../../api/discovery/endpoint-slice.ts';
-import { portIn } from '../../controller-runtime/service-endpoints.ts';
+import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 import type { AddressType, Group } from './plan-slices.ts';
 
@@ -15,7 +15,8 @@ export function groupEndpoints(service: Service, endpoints: readonly ServiceEndp
     for (const each of endpoints) {
       const endpoint = endpointOf(each, addressType, nodeOf);
       if (endpoint === undefined) continue;
-      const ports = portsOf(service, each);
+      // A pod that has none of the named ports is told nevertheless, without ports (upstream: getEndpointPorts).
+      const ports = [...(portsIn(each.pod, service) ?? [])];
       const key = JSON.stringify(ports);
       let group = groups.get(key);
       if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
@@ -42,10 +43,3 @@ function endpointOf({ pod, ready, serving, terminating, hostname }: ServiceEndpo
 }
 
 /** A pod that has none of the named ports is told nevertheless, without ports (upstream: getEndpointPorts). */
-function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] {
-  return (service.spec.ports ?? []).flatMap((each): EndpointPort[] => {
-    const port = portIn(pod, each);
-    const { name = '', protocol = 'TCP', appProtocol } = each;
-    return port === undefined ? [] : [{ name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }];
-  });
-}

@@ -1,6 +1,6 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../../api/core/endpoints.ts';
 import type { Service } from '../../../api/core/service.ts';
-import { isHeadless, portIn } from '../../controller-runtime/service-endpoints.ts';
+import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 
 /** More than so many addresses are not told (upstream: maxCapacity); EndpointSlices have them all. */
@@ -44,15 +44,9 @@ function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): Endpoi
   return { ip, ...(hostname !== undefined && { hostname }), ...(nodeName !== undefined && { nodeName }), targetRef: { kind: 'Pod', namespace, name, uid } };
 }
 
+/** Here the one port without a name has no field for it. */
 function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | undefined {
-  const wanted = service.spec.ports ?? [];
-  if (wanted.length === 0) return isHeadless(service) ? [] : undefined;
-  const found = wanted.flatMap((each): EndpointPort[] => {
-    const port = portIn(pod, each);
-    const { name, protocol = 'TCP', appProtocol } = each;
-    return port === undefined ? [] : [{ ...(name !== undefined && name !== '' && { name }), port, protocol, ...(appProtocol !== undefined && { appProtocol }) }];
-  });
-  return found.length === 0 ? undefined : found;
+  return portsIn(pod, service)?.map(({ name, ...rest }) => ({ ...(name !== '' && { name }), ...rest }));
 }
 
 /** At most as many as may be told, the ready ones first; whether some were left out. */
