@@ -28,7 +28,8 @@ export interface QuotaRequest {
 }
 
 export type Charge =
-  | { readonly outcome: 'refused'; readonly why: string }
+  /** `plain`: upstream tells this without saying what is forbidden. */
+  | { readonly outcome: 'refused'; readonly why: string; readonly plain?: true }
   /** The quotas as they are once the request is charged; those that do not change are the same objects. */
   | { readonly outcome: 'charged'; readonly quotas: readonly ResourceQuota[] };
 
@@ -52,8 +53,10 @@ export function chargeQuotas(quotas: readonly ResourceQuota[], request: QuotaReq
   const concerned = concerning.map((quota): Concerned => ({ quota, growth: withoutZeros(oldObject !== undefined && isInScopes(evaluator, oldObject, quota) ? more : usage) })).filter(({ growth }) => growth.size > 0);
   if (concerning.length === 0 ? withoutZeros(more).size === 0 : concerned.length === 0) return { outcome: 'charged', quotas };
   const covered = new Set(concerning.flatMap(({ status }) => Object.keys(status?.hard ?? {}).filter((name) => evaluator.counts(name))));
-  const uncovered = uncoveredProblem({ usage, covered, limited }) ?? uncoveredScopes(request, limitedScopes, quotas);
+  const uncovered = uncoveredProblem({ usage, covered, limited });
   if (uncovered !== undefined) return { outcome: 'refused', why: uncovered };
+  const scopes = uncoveredScopes(request, limitedScopes, quotas);
+  if (scopes !== undefined) return { outcome: 'refused', why: scopes, plain: true };
   return chargeEach(quotas, concerned, request.subresource === 'status');
 }
 

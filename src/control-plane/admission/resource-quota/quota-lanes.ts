@@ -139,7 +139,7 @@ function planBatch(waiting: readonly Waiter[], quotas: readonly ResourceQuota[],
   const charged: Waiter[] = [];
   for (const waiter of waiting) {
     const result = chargeQuotas(running, waiter.request, nowMs);
-    if (result.outcome === 'refused') waiter.settle({ why: result.why });
+    if (result.outcome === 'refused') waiter.settle(result.plain === true ? { error: new ApiStatusError('Unknown', result.why) } : { why: result.why });
     else if (waiter.dryRun || result.quotas === running) waiter.settle(undefined);
     else {
       running = result.quotas;

@@ -105,6 +105,16 @@ describe('ResourceQuota', () => {
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
+  it('tells of scopes that no quota covers as upstream does, without a reason', async () => {
+    const ground = new AdmissionGround();
+    const ledger: QuotaLedger = { get: () => assert.fail(), write: () => assert.fail() };
+    const matchScopes = [{ scopeName: 'PriorityClass' as const, operator: 'In' as const, values: ['high', 'higher'] }];
+    const plugin = createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [{ apiGroup: '', resource: 'pods', matchContains: [], matchScopes }] });
+    const { error } = await ground.write(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'high' }) });
+    assert.deepEqual([error?.message, error?.code, error?.toStatus().reason], ['insufficient quota to match these scopes: [{PriorityClass In [high higher]}]', 500, undefined]);
+    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+  });
+
   it('is asked only about what may use more', () => {
     const ground = new AdmissionGround();
     const store = new Store({});
