@@ -162,6 +162,9 @@ const pathOf = ({ path, query }: KubeletRequest): string => (query.size === 0 ? 
 function bodiless(http: Exchange['http']): Exchange['http'] {
   return {
     method: http.method, target: http.target, headers: {}, protocol: http.protocol, remoteAddress: http.remoteAddress,
+    get isFinished() {
+      return http.isFinished;
+    },
     readBody: (limitBytes) => http.readBody(limitBytes), bodyStream: () => http.bodyStream(), onFinished: (listener) => http.onFinished(listener),
   };
 }

@@ -17,6 +17,8 @@ export interface HttpRequest {
   readBody(limitBytes: number): Promise<Buffer>;
   /** The body for who passes it on. Either this or `readBody`. */
   bodyStream(): Readable;
+  /** Whether the answer is sent wholly or the connection is gone. */
+  readonly isFinished: boolean;
   /** Calls `listener` once the answer is sent wholly or the connection is gone. */
   onFinished(listener: () => void): void;
   /** The connection itself, when the client asks to speak something else on it. */

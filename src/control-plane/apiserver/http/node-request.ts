@@ -47,6 +47,10 @@ export class NodeHttpRequest implements HttpRequest {
     return this.#native;
   }
 
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
   onFinished(listener: () => void): void {
     if (this.#isFinished) listener();
     else this.#listeners.push(listener);

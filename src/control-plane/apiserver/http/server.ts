@@ -13,6 +13,7 @@ import { NodeHttpRequest } from './node-request.ts';
 import type { NodeRequest, NodeResponse } from './node-request.ts';
 import { statusOf, statusReply } from './reply.ts';
 import type { Reply } from './reply.ts';
+import { SessionWork } from './session-work.ts';
 import { writeBody, writeRaw, writeRawStream, writeStream } from './write-reply.ts';
 
 export interface TlsOptions extends SecureContextOptions {
@@ -117,6 +118,8 @@ export class HttpServer {
     });
   }
 
+  readonly #work = new SessionWork(maxStreams);
+
   /** Connections with requests in flight, and how many. */
   readonly #busy = new Map<Duplex, number>();
 
@@ -143,6 +146,8 @@ export class HttpServer {
   }
 
   #request(request: NodeRequest, response: NodeResponse): void {
+    const work = 'stream' in request ? this.#work.begin(request.stream) : undefined;
+    if (work === 'refused') return;
     const http = new NodeHttpRequest(request);
     const socket = 'stream' in request ? undefined : request.socket;
     this.#count(socket, 1);
@@ -153,7 +158,7 @@ export class HttpServer {
     });
     response.on('error', () => http.finish());
     request.on('error', () => undefined);
-    void this.#answer(http, response);
+    void this.#answer(http, response).finally(() => work?.end());
   }
 
   async #answer(http: NodeHttpRequest, response: NodeResponse): Promise<void> {

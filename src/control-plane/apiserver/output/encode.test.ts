@@ -24,6 +24,14 @@ async function written(form: OutputForm, how: { readonly encoding: 'json' | 'yam
 const forms: readonly OutputForm[] = [{ as: 'object' }, { as: 'partial', version: 'v1' }, { as: 'table', version: 'v1' }];
 
 describe('lists', () => {
+  it('are not made to their end when nobody waits for them any more', async () => {
+    let made = 0;
+    const items = many(1000).map(({ object, json }): Served => ({ object, get json() { made++; return json; } }));
+    const answer: Answer = { status: 200, output: { form: { as: 'object' }, encoding: 'json', pretty: false }, definition: pods, include: 'Metadata', nowMs: 0, isAbandoned: () => made >= 100 };
+    await assert.rejects(listReply(answer, { items, resourceVersion: '9' }));
+    assert.ok(made < 200, `${made} of 1000 were made`);
+  });
+
   it('say the same in JSON, pretty JSON and YAML, in all forms', async () => {
     for (const form of forms) {
       for (const items of [many(0), many(1), many(250)]) {

@@ -1,4 +1,5 @@
 import { nextTurn } from '../../../base/turn.ts';
+import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Served, ServedList } from '../../registry/registry.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
@@ -16,6 +17,8 @@ export interface Answer {
   readonly columned?: Columned;
   readonly include: IncludeObject;
   readonly nowMs: number;
+  /** Whether nobody waits for it any more: then a long one is not made to its end. */
+  readonly isAbandoned?: () => boolean;
 }
 
 /** An object's answer in the form that was asked for. Its JSON is used as it is wherever that will do. */
@@ -46,7 +49,7 @@ const charactersPerTurn = 262_144;
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { status, output } = answer;
   const { envelope, field, itemJson } = listForm(answer, list);
-  const pieces = new Pieces();
+  const pieces = new Pieces(answer.isAbandoned ?? (() => false));
   await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, { items: list.items, itemJson });
   return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
 }
@@ -102,7 +105,12 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
 /** Bytes already: to make them of the whole answer at its end would take a turn of its own. */
 class Pieces {
   readonly #list: Buffer[] = [];
+  readonly #isAbandoned: () => boolean;
   #open = '';
+
+  constructor(isAbandoned: () => boolean) {
+    this.#isAbandoned = isAbandoned;
+  }
 
   add(text: string): void {
     this.#open += text;
@@ -118,6 +126,7 @@ class Pieces {
       if ((index + 1) % itemsPerTurn !== 0 && characters < charactersPerTurn) continue;
       characters = 0;
       await nextTurn();
+      if (this.#isAbandoned()) throw badRequest('the client went away while it was answered');
     }
   }
 

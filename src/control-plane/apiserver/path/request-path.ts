@@ -17,6 +17,7 @@ import { anonymousUser } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { authorizeImpersonation, readImpersonation } from './impersonate.ts';
 import { isLongRunning, parseRequestInfo } from './request-info.ts';
+import { Seats } from './seats.ts';
 import { warningHeaders } from './warning-headers.ts';
 
 /** What may let a request wait or send it away (429). `release` is called once when the request is over. */
@@ -57,8 +58,10 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
       return statusReply(statusOf(error));
     }
     let reply: Reply;
+    const seats = new Seats();
+    http.onFinished(() => seats.answerOut());
     try {
-      reply = isLongRunning(exchange.info) ? await serve(exchange, parts) : await serveInTime(exchange, parts);
+      reply = isLongRunning(exchange.info) ? await serve(exchange, parts, seats) : await serveInTime(exchange, parts, seats);
     } catch (error) {
       reply = statusReply(refusalOf(error, exchange, parts.log));
     }
@@ -99,7 +102,15 @@ function auditIdOf({ headers }: HttpRequest): string | undefined {
   return given !== undefined && given !== '' && given.length <= 64 && /^[\w.:@/-]+$/.test(given) ? given : undefined;
 }
 
-async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply> {
+async function serve(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
+  try {
+    return await serveSeated(exchange, parts, seats);
+  } finally {
+    seats.workDone();
+  }
+}
+
+async function serveSeated(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
   const outcome = await authenticate(exchange.http, parts.authentication);
   if ('refused' in outcome) {
     if (outcome.errors.length > 0) parts.log.warn('Unable to authenticate the request', { errors: outcome.errors });
@@ -113,7 +124,7 @@ async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply
     const admitting = limiter.admit(exchange);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     if (!admitted.admitted) return withHeaders(textReply(429, 'Too many requests, please try again later.\n'), { 'retry-after': String(admitted.retryAfterSeconds) });
-    exchange.http.onFinished(admitted.release);
+    seats.take(admitted.release);
   }
   const attributes = attributesOf(exchange.user, exchange.info);
   const decided = await authorize(parts.authorizer, attributes);
@@ -141,12 +152,12 @@ function timeoutOf(query: URLSearchParams, requestTimeoutMs: number): number {
   return ms > 0 && ms < requestTimeoutMs ? ms : requestTimeoutMs;
 }
 
-async function serveInTime(exchange: Exchange, parts: RequestPathParts): Promise<Reply> {
+async function serveInTime(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
   const timeoutMs = timeoutOf(exchange.query, parts.requestTimeoutMs);
   const late = Promise.withResolvers<never>();
   const timer = parts.clock.setTimer(timeoutMs, () => late.reject(new ApiStatusError('Timeout', 'Timeout: request did not complete within the allotted timeout')));
   try {
-    return await Promise.race([serve(exchange, parts), late.promise]);
+    return await Promise.race([serve(exchange, parts, seats), late.promise]);
   } finally {
     timer.cancel();
   }

@@ -21,6 +21,9 @@ export function fakeRequest(method: string, target: string, { headers = {}, body
     method, target, headers, protocol: 'HTTP/1.1', remoteAddress, ...(clientCertificate !== undefined && { clientCertificate }),
     readBody: (limitBytes) => (bytes.length > limitBytes ? Promise.reject(new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`)) : Promise.resolve(bytes)),
     bodyStream: () => Readable.from([bytes]),
+    get isFinished() {
+      return isFinished;
+    },
     onFinished: (listener) => (isFinished ? listener() : void listeners.push(listener)),
     finish: () => {
       isFinished = true;

@@ -110,7 +110,7 @@ export class ResourceVerbs {
   #answer(exchange: Exchange, { definition }: Pick<ServedResource, 'definition'>, status: number): Answer {
     const output = outputOf(exchange);
     const columned = columnedOf(exchange, definition);
-    return { status, output, definition, ...(columned !== undefined && { columned }), include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs() };
+    return { status, output, definition, ...(columned !== undefined && { columned }), include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs(), isAbandoned: () => exchange.http.isFinished };
   }
 
   #object(exchange: Exchange, answer: Answer, served: Served): Reply {
