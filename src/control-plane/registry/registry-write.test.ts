@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { StatusReason } from '../../api/status/api-status-error.ts';
 import { validateMetadata } from './write/object-metadata.ts';
-import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
+import { KubeletError } from '../../base/errors.ts';
+import type { Storage } from '../storage/storage.ts';
+import { gadgets, gadgetsSettled, startRegistry, widgets } from './testing/registry-ground.ts';
 import type { RegistryGround, Widget } from './testing/registry-ground.ts';
 
 // In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
@@ -153,5 +155,26 @@ describe('the registry writes', () => {
     ]);
     const widget = await ground.create({ name: 'a' });
     assert.deepEqual([widget.spec.notes, widget.spec.size, seen], [{ by: 'marker' }, 1, [{ by: 'marker' }]]);
+  });
+
+  test('what was claimed for an object is given back when it was not stored, and kept while nobody knows whether it was', async () => {
+    await ground.stop();
+    let lost = false;
+    const wrap = (storage: Storage): Storage => {
+      const put = storage.put.bind(storage);
+      storage.put = async (key, value, options) => {
+        const result = await put(key, value, options);
+        if (lost) throw new KubeletError('Unavailable', 'the answer was lost');
+        return result;
+      };
+      return storage;
+    };
+    ground = await startRegistry([], { wrap });
+    gadgetsSettled.length = 0;
+    await ground.create({ name: 'g' }, gadgets);
+    await assert.rejects(ground.create({ name: 'g' }, gadgets), refused('AlreadyExists'));
+    lost = true;
+    await assert.rejects(ground.create({ name: 'h' }, gadgets));
+    assert.deepEqual(gadgetsSettled, [true, false]);
   });
 });

@@ -63,12 +63,16 @@ export const widgets: ResourceDefinition<Widget> = {
   },
 };
 
-/** A kind that may linger after its deletion. */
+/** How each write of a gadget came out, as what was claimed for it was told. */
+export const gadgetsSettled: boolean[] = [];
+
+/** A kind that may linger after its deletion, and claims something. */
 export const gadgets: ResourceDefinition<Widget> = {
   ...widgets,
   type: { group: 'test.io', version: 'v1', kind: 'Gadget', plural: 'gadgets', namespaced: false },
   singular: 'gadget',
   storagePath: 'gadgets',
+  allocate: (object) => Promise.resolve({ object, settle: (stored) => Promise.resolve(void gadgetsSettled.push(stored)) }),
   rules: { ...widgets.rules, allowCreateOnUpdate: true, gracePeriodSeconds: (_, asked) => asked ?? 30 },
 };
 

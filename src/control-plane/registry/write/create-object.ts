@@ -87,21 +87,23 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
   const exists = (): boolean => tools.cache.kind(definition).objects.get(formatKey(object.metadata)) !== undefined;
   const allocated = await definition.allocate?.(object, undefined, tools.claims(context.dryRun));
   const whole = allocated?.object ?? object;
-  let stored = false;
+  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be in vain later, if it is.
+  let stored: boolean | undefined = false;
   try {
     if (context.dryRun) {
       await tools.cache.fresh();
       if (exists()) throw alreadyExists(definition.type, object.metadata.name);
       return servedUnstored(definition, whole);
     }
+    stored = undefined;
     const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, 0);
+    stored = !('conflict' in result);
     if ('conflict' in result) throw alreadyExists(definition.type, object.metadata.name);
-    stored = true;
     if (definition.storedAs === undefined) return result.served;
     const shown = definition.storedAs.fromStored(result.served.object);
     return { object: shown, json: wireJson(definition, shown) };
   } finally {
-    await allocated?.settle(stored);
+    if (stored !== undefined) await allocated?.settle(stored);
   }
 }
 

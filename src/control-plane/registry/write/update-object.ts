@@ -150,15 +150,17 @@ async function store(tools: WriteTools, request: ResourceRequest, { object, old,
   }
   const allocated = request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
   const whole = allocated?.object ?? object;
-  let stored = false;
+  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be in vain later, if it is.
+  let stored: boolean | undefined = false;
   try {
     if (context.dryRun) return { ...servedUnstored(definition, whole), created: false };
+    stored = undefined;
     const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, current.revision);
+    stored = !('conflict' in result);
     if ('conflict' in result) return 'stale';
-    stored = true;
     return shown(request, result.served);
   } finally {
-    await allocated?.settle(stored);
+    if (stored !== undefined) await allocated?.settle(stored);
   }
 }
 
