@@ -5,7 +5,7 @@ import { ListMetaSchema } from '../../api/core/meta.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { DefinitionNames, named, packageOf } from './definition-names.ts';
 import { descriptionOf } from './descriptions/descriptions.ts';
-import { StatusSchema } from './meta-schemas.ts';
+import { StatusSchema } from '../../api/status/status.ts';
 import type { Dialect, GroupVersionKind, OpenApiSchema } from './open-api-types.ts';
 import { renderObject } from './render-schema.ts';
 

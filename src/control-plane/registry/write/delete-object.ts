@@ -5,7 +5,7 @@ import type { Status } from '../../../api/status/status.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { storageKey } from '../definition-index.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import type { DeleteOptions } from './delete-options.ts';
+import type { DeleteOptions } from '../../../api/core/delete-options.ts';
 import { planDeletion } from './plan-deletion.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import type { CachedObject } from '../cache/stored-form.ts';

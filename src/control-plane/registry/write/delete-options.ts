@@ -1,22 +1,9 @@
+import { DeleteOptionsSchema } from '../../../api/core/delete-options.ts';
+import type { DeleteOptions } from '../../../api/core/delete-options.ts';
 import { decodeMessage, openEnvelope, ProtobufError } from '../../../api/protobuf/decode-protobuf.ts';
-import { array, boolean, int64, object, string } from '../../../api/schema/schema.ts';
-import type { Infer } from '../../../api/schema/schema.ts';
 import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
 import { badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
-
-/** meta/v1 DeleteOptions. */
-export const DeleteOptionsSchema = object('DeleteOptions', {
-  kind: string,
-  apiVersion: string,
-  gracePeriodSeconds: int64,
-  preconditions: object('Preconditions', { uid: string, resourceVersion: string }),
-  orphanDependents: boolean,
-  propagationPolicy: string,
-  dryRun: array(string),
-  ignoreStoreReadErrorWithClusterBreakingPotential: boolean,
-});
-export type DeleteOptions = Infer<typeof DeleteOptionsSchema>;
 
 const policies = ['Foreground', 'Background', 'Orphan'];
 

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
-import type { DeleteOptions } from './delete-options.ts';
+import type { DeleteOptions } from '../../../api/core/delete-options.ts';
 
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
