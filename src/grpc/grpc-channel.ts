@@ -25,6 +25,8 @@ export interface RawCall {
   signal?: AbortSignal | undefined;
 }
 
+const MAX_RECONNECT_MS = 3000;
+
 /** A server on a unix socket, or on `host:port`, there with TLS or without. */
 export type GrpcTarget = { socketPath: string } | { address: string; tls?: GrpcTls };
 
@@ -40,6 +42,8 @@ export type GrpcChannelOptions = GrpcTarget & {
   clock: Clock;
   /** The largest message that is accepted; `MAX_MESSAGE_BYTES` when not given. */
   maxMessageBytes?: number;
+  /** The longest pause between two tries to connect; 3 s when not given, as upstream's CRI client has it. */
+  maxReconnectMs?: number;
 };
 
 /** A call in which both sides send as they like. */
@@ -75,7 +79,7 @@ export class GrpcChannel {
 
   constructor(options: GrpcChannelOptions) {
     this.#clock = options.clock;
-    const { maxMessageBytes = MAX_MESSAGE_BYTES } = options;
+    const { maxMessageBytes = MAX_MESSAGE_BYTES, maxReconnectMs = MAX_RECONNECT_MS } = options;
     const remote = 'address' in options;
     const { channelCredentials, nameOptions } = remote && options.tls !== undefined ? secured(options.address, options.tls) : { channelCredentials: credentials.createInsecure(), nameOptions: {} };
     this.#client = new Client(remote ? options.address : `unix:${options.socketPath}`, channelCredentials, {
@@ -85,7 +89,7 @@ export class GrpcChannel {
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
       'grpc.initial_reconnect_backoff_ms': 100,
-      'grpc.max_reconnect_backoff_ms': 3000,
+      'grpc.max_reconnect_backoff_ms': maxReconnectMs,
       'grpc.enable_channelz': 0,
       'grpc.enable_http_proxy': 0,
       'grpc.service_config_disable_resolution': 1,

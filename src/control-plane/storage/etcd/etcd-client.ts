@@ -20,6 +20,8 @@ const STATUS_PATH = '/etcdserverpb.Maintenance/Status';
 const CALL_TIMEOUT_MS = 10_000;
 /** How long a member may take to be reached before the next is tried. */
 const CONNECT_TIMEOUT_MS = 2000;
+/** Well below that: whoever calls finds a member that is back, however long it was away. */
+const RECONNECT_MS = 500;
 /** What etcd's own client accepts; a list is fetched in pages, but one page of the largest objects is large. */
 const MAX_ANSWER_BYTES = 2 ** 31 - 1;
 /** Calls that change nothing may be made again on another member. Lease grants too: one that nobody knows of ends by itself. */
@@ -42,7 +44,7 @@ export class EtcdClient {
   constructor({ endpoints, tls, clock }: EtcdClientOptions) {
     if (endpoints.length === 0) throw new KubeletError('Invalid', 'no etcd endpoint is given', { op: 'etcd' });
     this.#endpoints = endpoints;
-    this.#channels = endpoints.map((endpoint) => new GrpcChannel({ ...parseEndpoint(endpoint, tls), clock, maxMessageBytes: MAX_ANSWER_BYTES }));
+    this.#channels = endpoints.map((endpoint) => new GrpcChannel({ ...parseEndpoint(endpoint, tls), clock, maxMessageBytes: MAX_ANSWER_BYTES, maxReconnectMs: RECONNECT_MS }));
     const invokers = this.#channels.map((channel) => new CodecInvoker(channel, { clock, timeoutMs: () => CALL_TIMEOUT_MS }));
     const invoker: Invoker = {
       unary: (path, method, request, options) => this.#try(method, (member) => memberOf(invokers, member).unary(path, method, request, options)),
