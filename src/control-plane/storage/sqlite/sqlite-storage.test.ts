@@ -67,6 +67,14 @@ describe('the store in a SQLite file', () => {
     return assert.fail('it was opened, or failed with another error');
   };
 
+  it('writes in the order it was asked, also where one that was in no hurry waited', async () => {
+    const storage = open();
+    const slow = storage.put('/slow', '', { expected: 0, unhurried: true });
+    const quick = storage.put('/quick', '', { expected: 0 });
+    const [first, second] = await Promise.all([slow, quick]);
+    assert.ok(done(first) < done(second));
+  });
+
   it('shares one commit between the writes of one turn, and one in no hurry waits for another or for 100 ms', async () => {
     const storage = open();
     const log = new WatchLog(storage, '/', 1);
