@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { endpointLabels } from '../../../api/annotations.ts';
 import { endpointSlices, services } from '../../../api/client/resource-types.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { readText } from '../../../base/read-text.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import type { PostReview } from './call-webhook.ts';
@@ -55,7 +56,9 @@ export class WebhookClient {
       const agent = this.#agentOf(`${ca ?? ''} ${serverName} ${host}:${port}`);
       const servername = isIP(serverName) === 0 ? serverName : '';
       const answer = await send({ host, port, path, method: 'POST', headers, agent, servername, signal: abort.signal, ...(ca !== undefined && { ca }) }, text);
-      return parseAnswer(answer.statusCode ?? 0, await readAll(answer));
+      const read = await readText(answer as AsyncIterable<Buffer>, LIMIT_BYTES);
+      if (read === undefined) throw new AnswerError(`the answer is longer than ${LIMIT_BYTES} bytes`);
+      return parseAnswer(answer.statusCode ?? 0, read);
     } catch (error) {
       if (error instanceof AnswerError) throw error;
       throw new Error(`Post ${JSON.stringify(url)}: ${abort.signal.aborted ? 'context deadline exceeded' : describe(error, host, port)}`, { cause: error });
@@ -130,20 +133,6 @@ function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
     });
     made.end(text);
   });
-}
-
-async function readAll(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LIMIT_BYTES) {
-      response.destroy();
-      throw new AnswerError(`the answer is longer than ${LIMIT_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function parseAnswer(status: number, text: string): unknown {

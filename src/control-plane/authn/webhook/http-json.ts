@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { KubeletError } from '../../../base/errors.ts';
+import { readText } from '../../../base/read-text.ts';
 
 export interface HttpJsonTarget {
   readonly url: string;
@@ -30,7 +31,8 @@ export async function askJson(target: HttpJsonTarget, body?: object): Promise<Ht
   const signal = AbortSignal.timeout(target.timeoutMs);
   try {
     const response = await send(target, body, signal);
-    const text = await readAll(response);
+    const text = await readText(response as AsyncIterable<Buffer>, LIMIT_BYTES);
+    if (text === undefined) throw new KubeletError('Invalid', `the answer is longer than ${LIMIT_BYTES} bytes`);
     return { status: response.statusCode ?? 0, body: parseBody(target.url, response.statusCode ?? 0, text) };
   } catch (error) {
     if (error instanceof KubeletError) throw error;
@@ -55,17 +57,6 @@ function send(target: HttpJsonTarget, body: object | undefined, signal: AbortSig
     made.on('error', reject);
     made.end(text);
   });
-}
-
-async function readAll(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LIMIT_BYTES) throw new KubeletError('Invalid', `the answer is longer than ${LIMIT_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** Bodies of errors may be anything. */

@@ -3,25 +3,14 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isKind } from '../../../base/errors.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
+import { podQuestion } from '../../model/testing/pod-question.ts';
 import { alwaysAllow, alwaysDeny, systemMasters } from '../fixed-authorizers.ts';
 import { unionAuthorizer } from '../union.ts';
 import { createAbacAuthorizer } from './abac-authorizer.ts';
 import { parseAbacPolicies } from './abac-policy.ts';
 
 const line = (spec: object): string => JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
-const ask = (name: string, changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => ({
-  user: { name, groups: ['system:authenticated'] },
-  verb: 'get',
-  resourceRequest: true,
-  apiGroup: '',
-  apiVersion: 'v1',
-  resource: 'pods',
-  subresource: '',
-  namespace: 'projectCaribou',
-  name: '',
-  path: '',
-  ...changes,
-});
+const ask = (name: string, changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => podQuestion({ name, groups: ['system:authenticated'] }, { namespace: 'projectCaribou', ...changes });
 
 /** The documents' examples. */
 const examples = [

@@ -6,24 +6,13 @@ import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
+import { podQuestion } from '../../model/testing/pod-question.ts';
 import { FakeObjectReader } from '../../model/testing/fake-object-reader.ts';
 import { createNodeAuthorizer } from './node-authorizer.ts';
 import { NodeGraph } from './node-graph.ts';
 
 const n1 = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
-const ask = (changes: Partial<AuthorizationAttributes>): AuthorizationAttributes => ({
-  user: n1,
-  verb: 'get',
-  resourceRequest: true,
-  apiGroup: '',
-  apiVersion: 'v1',
-  resource: 'pods',
-  subresource: '',
-  namespace: '',
-  name: '',
-  path: '',
-  ...changes,
-});
+const ask = (changes: Partial<AuthorizationAttributes>): AuthorizationAttributes => podQuestion(n1, changes);
 
 function setUp() {
   const reader = new FakeObjectReader();

@@ -6,6 +6,7 @@ import type { ClusterRoleBinding } from '../../../api/rbac/cluster-role-binding.
 import type { PolicyRule, Subject } from '../../../api/rbac/policy-rule.ts';
 import type { RoleBinding } from '../../../api/rbac/role-binding.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
+import { podQuestion } from '../../model/testing/pod-question.ts';
 import { FakeObjectReader } from '../../model/testing/fake-object-reader.ts';
 import { parseRule } from './policy-rules.ts';
 import { createRbacAuthorizer } from './rbac-authorizer.ts';
@@ -13,19 +14,7 @@ import { RoleGrants } from './role-grants.ts';
 
 const apiGroup = 'rbac.authorization.k8s.io';
 const jane = { name: 'jane', groups: ['devs', 'system:authenticated'] };
-const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => ({
-  user: jane,
-  verb: 'get',
-  resourceRequest: true,
-  apiGroup: '',
-  apiVersion: 'v1',
-  resource: 'pods',
-  subresource: '',
-  namespace: 'web',
-  name: '',
-  path: '',
-  ...changes,
-});
+const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => podQuestion(jane, { namespace: 'web', ...changes });
 const meta = (name: string, namespace = ''): { name: string; namespace: string; uid: string } => ({ name, namespace, uid: `uid-${name}` });
 const clusterRole = (name: string, ...rules: string[]) => ({ metadata: meta(name), rules: rules.map(parseRule) });
 const bindCluster = (name: string, role: string, ...subjects: Subject[]): ClusterRoleBinding => ({ metadata: meta(name), roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects });

@@ -1,24 +1,16 @@
-import type { Informer } from '../../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { claimNames } from '../../../api/pod-references.ts';
-import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import type { StorageParts } from './storage-parts.ts';
 import { ClaimSyncer } from './sync-claim.ts';
 import { VolumeSyncer } from './sync-volume.ts';
 import { annotations, hasAnnotation } from './volume-facts.ts';
-
-export interface StorageParts {
-  readonly claims: Informer<PersistentVolumeClaim>;
-  readonly volumes: Informer<PersistentVolume>;
-  readonly classes: Informer<StorageClass>;
-  readonly pods: Informer<Pod>;
-}
 
 const claimKey = (claim: { readonly namespace: string; readonly name: string }): string => `claim ${formatKey(claim)}`;
 const volumeKey = (name: string): string => `volume ${name}`;

@@ -10,7 +10,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { ControllerOptions } from '../../controller-runtime/controller.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
-import type { StorageParts } from './persistent-volume-controller.ts';
+import type { StorageParts } from './storage-parts.ts';
 import { planClaim, selectDefaultClass } from './plan-claim.ts';
 import type { ClaimFacts, Word } from './plan-claim.ts';
 import { annotations, hasAnnotation, isBoundTo, withPhase } from './volume-facts.ts';
