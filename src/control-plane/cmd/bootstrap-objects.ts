@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { createLoop } from '../../base/loop.ts';
-import type { Random } from '../../base/random.ts';
+import { WorkQueue } from '../controller-runtime/work-queue.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { endpointLabels } from '../../api/annotations.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
@@ -95,7 +94,6 @@ export interface BootstrapKeeperOptions {
   readonly client: ApiClient;
   readonly reader: ObjectReader;
   readonly clock: Clock;
-  readonly random: Random;
   readonly log: Logger;
   readonly facts: () => ClusterFacts;
 }
@@ -104,19 +102,24 @@ export interface BootstrapKeeperOptions {
 const safetyNetMs = 60_000;
 
 /** Puts back what somebody deletes or changes of the objects every cluster has. */
-export function createBootstrapKeeper({ client, reader, clock, random, log, facts }: BootstrapKeeperOptions): { start(): void; stop(): Promise<void> } {
-  const loop = createLoop({ name: 'bootstrap objects', clock, random, log, periodMs: safetyNetMs, pass: () => ensureBootstrapObjects(client, facts()) });
+export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): { start(): Promise<void>; stop(): Promise<void> } {
+  const all = 'all';
+  const ensureAll = (): Promise<void> => ensureBootstrapObjects(client, facts());
+  const queue = new WorkQueue({ name: 'bootstrap-objects', clock, log, workers: 1, sync: () => ensureAll().then(() => safetyNetMs) });
   const ends: (() => void)[] = [];
   return {
-    start: () => {
-      loop.start();
+    /** Resolves when all of them are there. */
+    start: async () => {
+      await ensureAll();
       for (const type of [namespaces, services, endpoints, endpointSlices, priorityClasses, configMaps] as readonly ResourceType[]) {
-        ends.push(reader.onChange(type, (before, after) => after === undefined && before !== undefined && loop.wake()));
+        ends.push(reader.onChange(type, (before, after) => after === undefined && before !== undefined && queue.add(all)));
       }
+      queue.start();
+      queue.addAfter(all, safetyNetMs);
     },
     stop: async () => {
       for (const end of ends.splice(0)) end();
-      await loop.stop();
+      await queue.stop();
     },
   };
 }

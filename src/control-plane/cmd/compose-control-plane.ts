@@ -4,7 +4,7 @@ import { services } from '../../api/client/resource-types.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
-import { createBootstrapKeeper, ensureBootstrapObjects } from './bootstrap-objects.ts';
+import { createBootstrapKeeper } from './bootstrap-objects.ts';
 import type { ClusterFacts } from './bootstrap-objects.ts';
 import { createClaimRepair } from '../registry/claims/claim-repair.ts';
 import { claimsOfService } from '../resources/services/service-allocation.ts';
@@ -58,12 +58,12 @@ export async function composeControlPlane(options: ControlPlaneOptions, ambient:
     clientCa: api.pki.authority.certificatePem,
   });
   const keeper = createBootstrapKeeper({ ...ambient, client, reader: api.reader, facts });
-  const parts = inOrder([keeper, createCompactor({ ...ambient, storage }), claimRepair, createRoleAggregation({ ...ambient, reader: api.reader, client }), leading]);
+  // Roles of namespaces need their namespaces, and controllers their roles.
+  const policy: Startable = { start: () => ensureDefaultPolicy(client, ambient.log), stop: () => Promise.resolve() };
+  const parts = inOrder([keeper, policy, createCompactor({ ...ambient, storage }), claimRepair, createRoleAggregation({ ...ambient, reader: api.reader, client }), leading]);
   return {
     start: async () => {
       ({ port } = await api.listen());
-      await ensureBootstrapObjects(client, facts());
-      await ensureDefaultPolicy(client, ambient.log);
       await parts.start();
       ambient.log.info('serving', { address: options.bindAddress, port, kubeconfig: path.resolve(options.dataDir, 'admin.conf') });
     },
