@@ -158,8 +158,11 @@ it('whatever happens, and wherever it is killed, it comes to as many pods as are
         else world.api.remove(pods, keyOf(pod));
         await world.run(halfSeconds * 500);
       }
-      // Refusals and conflicts double the wait of a key; a lost expectation would take five minutes.
-      await world.run(120_000);
+      // Refusals double the wait of a key up to a quarter of an hour, so it is touched now and then; a lost expectation would take five minutes all the same.
+      for (let round = 0; round < 30; round++) {
+        world.api.change(replicaSets, web, (set) => ({ ...set, metadata: { ...set.metadata, annotations: { round: String(round) } } }));
+        await world.run(4_000);
+      }
       const status = world.api.peek(replicaSets, web)?.status;
       assert.deepEqual([world.activePods.length, status?.replicas, status?.availableReplicas, status?.terminatingReplicas], [wanted, wanted, wanted, 0]);
       await world.stop();
