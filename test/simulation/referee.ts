@@ -2,7 +2,7 @@ import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/r
 import type { Pod } from '../../src/api/core/pod.ts';
 import type { Container } from '../../src/api/core/container.ts';
 import type { ContainerStatus, PodStatus } from '../../src/api/core/pod-status.ts';
-import type { Kubelet } from '../../src/kubelet/cmd/compose.ts';
+import type { Kubelet } from '../../src/kubelet/cmd/compose/compose.ts';
 import type { JournalEntry, ProcessEntry } from '../../src/kubelet/ports/testing/fake-runtime-journal.ts';
 import type { ContainerRecord, SandboxRecord } from '../../src/kubelet/ports/testing/fake-runtime-records.ts';
 import type { Instance } from './containers.ts';

@@ -9,8 +9,8 @@ import type { LogQuery } from '../features/server/log-query.ts';
 import type { ContainerTarget, ExecRequest, LocalApiSources, PlannedPod, Problem } from '../features/server/local-api.ts';
 import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus, isAnythingRunning, newestContainer, type PodRuntimeStatus } from '../model/runtime-status.ts';
-import type { Kubelet } from './compose.ts';
-import { visiblePods } from './compose-loop.ts';
+import type { Kubelet } from './compose/compose.ts';
+import { visiblePods } from './compose/compose-loop.ts';
 
 /** What the local API shows of this agent. */
 export function localSources(kubelet: Kubelet): LocalApiSources {

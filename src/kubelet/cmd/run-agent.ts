@@ -13,13 +13,13 @@ import type { Logger } from '../../base/log.ts';
 import { createLoop } from '../../base/loop.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import { hostProblems } from '../model/config/validate.ts';
-import { composeKubelet, type Kubelet } from './compose.ts';
-import { openRecords } from './compose-records.ts';
-import type { ComposeSettings } from './compose-settings.ts';
-import { composeWorld, type RealWorld } from './compose-world.ts';
+import { composeKubelet, type Kubelet } from './compose/compose.ts';
+import { openRecords } from './compose/compose-records.ts';
+import type { ComposeSettings } from './compose/compose-settings.ts';
+import { composeWorld, type RealWorld } from './compose/compose-world.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { healthChecks, localSources } from './local-sources.ts';
-import { orRefuse } from './or-refuse.ts';
+import { orRefuse } from './compose/or-refuse.ts';
 
 export interface AgentSettings {
   config: KubeletConfig;

@@ -1,5 +1,5 @@
-import { createImages } from '../features/images/create-images.ts';
-import { ImageGc } from '../features/images/image-gc.ts';
+import { createImages } from '../../features/images/create-images.ts';
+import { ImageGc } from '../../features/images/image-gc.ts';
 import type { Actors, FeatureContext } from './compose-context.ts';
 
 /** Pulling and collecting images: they share which image is promised to whom, and who may use what was pulled with a secret. */

@@ -1,7 +1,7 @@
-import { nodeEvents } from '../../api/reasons.ts';
-import { inBackground } from '../../base/background.ts';
-import { errorMessage } from '../../base/errors.ts';
-import { podUid } from '../model/ids.ts';
+import { nodeEvents } from '../../../api/reasons.ts';
+import { inBackground } from '../../../base/background.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { podUid } from '../../model/ids.ts';
 import type { Actors, Knowledge, Links } from './compose-context.ts';
 import { composeActors, composeKnowledge } from './compose-features.ts';
 import { composeLoop, type LoopParts } from './compose-loop.ts';

@@ -1,15 +1,15 @@
-import { errorMessage } from '../../base/errors.ts';
-import { validatePod } from '../../api/validation/pod/validate-pod.ts';
-import type { Pod } from '../../api/core/pod.ts';
-import { AcceptedManifests } from '../features/pod-config/accepted-manifests.ts';
-import { FileSource } from '../features/pod-config/file-source.ts';
-import { HttpSource } from '../features/pod-config/http-source.ts';
-import { LastGoodManifests } from '../features/pod-config/last-good.ts';
-import { formatProblem, type ManifestProblem, type ManifestRules } from '../features/pod-config/manifest-reader.ts';
-import type { ObjectStore } from '../features/pod-config/object-store.ts';
-import type { Problem } from '../features/server/local-api.ts';
-import { unsupportedFields } from '../model/parity/unsupported-fields.ts';
-import type { PodSource } from '../model/pod-update.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { validatePod } from '../../../api/validation/pod/validate-pod.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { AcceptedManifests } from '../../features/pod-config/accepted-manifests.ts';
+import { FileSource } from '../../features/pod-config/file-source.ts';
+import { HttpSource } from '../../features/pod-config/http-source.ts';
+import { LastGoodManifests } from '../../features/pod-config/last-good.ts';
+import { formatProblem, type ManifestProblem, type ManifestRules } from '../../features/pod-config/manifest-reader.ts';
+import type { ObjectStore } from '../../features/pod-config/object-store.ts';
+import type { Problem } from '../../features/server/local-api.ts';
+import { unsupportedFields } from '../../model/parity/unsupported-fields.ts';
+import type { PodSource } from '../../model/pod-update.ts';
 import type { ComposeSettings } from './compose-settings.ts';
 import type { World } from './world.ts';
 

@@ -1,12 +1,12 @@
-import { CsiLookup, standaloneAttachments } from '../features/csi/csi-lookup.ts';
-import { CsiPaths } from '../features/csi/csi-names.ts';
-import { CsiPlugin } from '../features/csi/csi-plugin.ts';
-import { DriverRegistry } from '../features/csi/driver-registry.ts';
-import { PluginManager } from '../features/plugin-manager/plugin-manager.ts';
-import type { ClusterObjects } from '../ports/cluster-objects.ts';
-import type { EventRecorder } from '../ports/recorder.ts';
-import type { TokenSource } from '../ports/tokens.ts';
-import type { VolumePlugin } from '../ports/volume-plugin.ts';
+import { CsiLookup, standaloneAttachments } from '../../features/csi/csi-lookup.ts';
+import { CsiPaths } from '../../features/csi/csi-names.ts';
+import { CsiPlugin } from '../../features/csi/csi-plugin.ts';
+import { DriverRegistry } from '../../features/csi/driver-registry.ts';
+import { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
+import type { ClusterObjects } from '../../ports/cluster-objects.ts';
+import type { EventRecorder } from '../../ports/recorder.ts';
+import type { TokenSource } from '../../ports/tokens.ts';
+import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import type { World } from './world.ts';
 
 /** CSI on this node: who is registered, what registers them, and the kind of volume they serve. */

@@ -1,13 +1,13 @@
-import type { EventLog } from '../features/events/event-recorder.ts';
-import { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
-import type { PodRuntimeDeps } from '../features/pod-runtime/deps.ts';
-import { nodeResolverProblem, parseResolvConf, type DnsConfig } from '../features/pod-runtime/config/dns-config.ts';
-import type { ContainerSettings, NodeFacts } from '../features/pod-runtime/config/node-facts.ts';
-import type { ResourceList } from '../../api/core/resource-requirements.ts';
-import { nodeEvents } from '../../api/reasons.ts';
-import { errorMessage, isKind, KubeletError } from '../../base/errors.ts';
-import type { KubeletConfig } from '../model/config/kubelet-config.ts';
-import type { RuntimeHealth } from '../ports/runtime.ts';
+import type { EventLog } from '../../features/events/event-recorder.ts';
+import { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
+import type { PodRuntimeDeps } from '../../features/pod-runtime/deps.ts';
+import { nodeResolverProblem, parseResolvConf, type DnsConfig } from '../../features/pod-runtime/config/dns-config.ts';
+import type { ContainerSettings, NodeFacts } from '../../features/pod-runtime/config/node-facts.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { nodeEvents } from '../../../api/reasons.ts';
+import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { RuntimeHealth } from '../../ports/runtime.ts';
 import type { World } from './world.ts';
 
 const MICROSECONDS_PER_MS = 1000;

@@ -1,7 +1,7 @@
-import type { AdmissionStep } from '../features/admission/admission-step.ts';
-import type { GcPolicy } from '../features/container-gc/gc-select.ts';
-import type { CredentialProvider } from '../features/images/credentials/provider-config.ts';
-import type { KubeletConfig } from '../model/config/kubelet-config.ts';
+import type { AdmissionStep } from '../../features/admission/admission-step.ts';
+import type { GcPolicy } from '../../features/container-gc/gc-select.ts';
+import type { CredentialProvider } from '../../features/images/credentials/provider-config.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 
 /** What the agent is told: the configuration, and what flags say beside it. */
 export interface ComposeSettings {

@@ -1,13 +1,13 @@
-import type { Node } from '../../api/core/node.ts';
-import type { ResourceList } from '../../api/core/resource-requirements.ts';
-import { KubeletError } from '../../base/errors.ts';
-import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
-import { computeAllocatable, computeCapacity, computePodsLimits, computeReservation, reservationProblem, withReservedCpus } from '../features/node/allocatable.ts';
-import { declaredFeatures } from '../features/node/declared-features.ts';
-import { buildNode } from '../features/node/node-object.ts';
-import type { KubeletConfig } from '../model/config/kubelet-config.ts';
-import type { CgroupLimits } from '../ports/cgroups.ts';
-import type { RuntimeHealth } from '../ports/runtime.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
+import { computeAllocatable, computeCapacity, computePodsLimits, computeReservation, reservationProblem, withReservedCpus } from '../../features/node/allocatable.ts';
+import { declaredFeatures } from '../../features/node/declared-features.ts';
+import { buildNode } from '../../features/node/node-object.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { CgroupLimits } from '../../ports/cgroups.ts';
+import type { RuntimeHealth } from '../../ports/runtime.ts';
 import type { NodeSettings } from './compose-settings.ts';
 import type { MachineFacts } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { AllocationManager } from '../features/allocation/allocation-manager.ts';
+import { AllocationManager } from '../../features/allocation/allocation-manager.ts';
 import type { FeatureContext } from './compose-context.ts';
 
 /** Who was granted which resources. Whether a wish fits is asked of admission, which is made later and linked then. */

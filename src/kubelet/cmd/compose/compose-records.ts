@@ -1,12 +1,12 @@
-import { errorMessage } from '../../base/errors.ts';
-import { AdmittedRecord, type AdmittedPods } from '../features/admission/admitted-record.ts';
-import { ResourceCheckpoint } from '../features/allocation/resource-checkpoint.ts';
-import { ChangeFile, type FoundChanges } from '../features/state/change-file.ts';
-import { StateFile } from '../features/state/state-file.ts';
-import { Timeline } from '../features/explain/timeline.ts';
-import { StatusManager } from '../features/status/status-manager.ts';
-import type { TimelineEntry } from '../model/explanation.ts';
-import type { PodStatus } from '../../api/core/pod-status.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { AdmittedRecord, type AdmittedPods } from '../../features/admission/admitted-record.ts';
+import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoint.ts';
+import { ChangeFile, type FoundChanges } from '../../features/state/change-file.ts';
+import { StateFile } from '../../features/state/state-file.ts';
+import { Timeline } from '../../features/explain/timeline.ts';
+import { StatusManager } from '../../features/status/status-manager.ts';
+import type { TimelineEntry } from '../../model/explanation.ts';
+import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { World } from './world.ts';
 
 /** Changes are written soon, but a pod that crashes all the time must not wear out the disk; leaving in order writes at once. */

@@ -1,4 +1,4 @@
-import { UserNamespaces } from '../features/user-namespaces/user-namespaces.ts';
+import { UserNamespaces } from '../../features/user-namespaces/user-namespaces.ts';
 import type { LoopContext } from './compose-context.ts';
 
 /** Pods with users of their own: which handlers can, the runtime's status says; which ids are in use, the files say, and what runs. */

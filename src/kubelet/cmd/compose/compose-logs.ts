@@ -1,12 +1,12 @@
 import path from 'node:path/posix';
-import { ContainerGc } from '../features/container-gc/container-gc.ts';
-import type { PodFate } from '../features/container-gc/gc-select.ts';
-import { LogCleanup } from '../features/container-logs/log-cleanup.ts';
-import { LogLinks } from '../features/container-logs/log-links.ts';
-import { LogRotation, type WritingContainer } from '../features/container-logs/log-rotation.ts';
-import { ContainerLogReader } from '../features/container-logs/read-logs.ts';
-import { createFateOf } from '../loop/pod-fate.ts';
-import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
+import { ContainerGc } from '../../features/container-gc/container-gc.ts';
+import type { PodFate } from '../../features/container-gc/gc-select.ts';
+import { LogCleanup } from '../../features/container-logs/log-cleanup.ts';
+import { LogLinks } from '../../features/container-logs/log-links.ts';
+import { LogRotation, type WritingContainer } from '../../features/container-logs/log-rotation.ts';
+import { ContainerLogReader } from '../../features/container-logs/read-logs.ts';
+import { createFateOf } from '../../loop/pod-fate.ts';
+import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
 import type { Actors, FeatureContext } from './compose-context.ts';
 
 /** `/var/log/containers` beside `/var/log/pods`; an agent with log folders of its own keeps its links there too. */

@@ -1,14 +1,14 @@
-import type { Pod } from '../../api/core/pod.ts';
-import { isStaticPod } from '../../api/pod.ts';
-import { judgeAdmission, type ChainOptions } from '../features/admission/admission-chain.ts';
-import { AdmissionDesk } from '../features/admission/admission-desk.ts';
-import type { AdmissionStep } from '../features/admission/admission-step.ts';
-import { createHookStep } from '../features/admission/hook-folder.ts';
-import { tellsOfRejection } from '../features/admission/standing.ts';
-import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
-import { podUid, type PodUid } from '../model/ids.ts';
-import { checkAppArmor } from '../model/security-checks.ts';
-import { checkSysctls, sysctlAllowList } from '../model/sysctls.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isStaticPod } from '../../../api/pod.ts';
+import { judgeAdmission, type ChainOptions } from '../../features/admission/admission-chain.ts';
+import { AdmissionDesk } from '../../features/admission/admission-desk.ts';
+import type { AdmissionStep } from '../../features/admission/admission-step.ts';
+import { createHookStep } from '../../features/admission/hook-folder.ts';
+import { tellsOfRejection } from '../../features/admission/standing.ts';
+import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
+import { podUid, type PodUid } from '../../model/ids.ts';
+import { checkAppArmor } from '../../model/security-checks.ts';
+import { checkSysctls, sysctlAllowList } from '../../model/sysctls.ts';
 import type { FeatureContext, LoopContext } from './compose-context.ts';
 
 type Workers = Pick<PodWorkers, 'stateOf' | 'kill'>;

@@ -1,17 +1,17 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
-import type { Cgroups } from '../ports/cgroups.ts';
-import type { CsiDrivers } from '../ports/csi-drivers.ts';
-import type { HostFiles } from '../ports/host-files.ts';
-import type { ImageRuntime } from '../ports/images.ts';
-import type { LogFiles } from '../ports/log-files.ts';
-import type { Mounts } from '../ports/mounts.ts';
-import type { NetDial } from '../ports/net-dial.ts';
-import type { ReadNodeLoad } from '../ports/node-load.ts';
-import type { PluginDial } from '../ports/plugin-dial.ts';
-import type { Processes } from '../ports/processes.ts';
-import type { ContainerRuntime, RuntimeEventSource } from '../ports/runtime.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Cgroups } from '../../ports/cgroups.ts';
+import type { CsiDrivers } from '../../ports/csi-drivers.ts';
+import type { HostFiles } from '../../ports/host-files.ts';
+import type { ImageRuntime } from '../../ports/images.ts';
+import type { LogFiles } from '../../ports/log-files.ts';
+import type { Mounts } from '../../ports/mounts.ts';
+import type { NetDial } from '../../ports/net-dial.ts';
+import type { ReadNodeLoad } from '../../ports/node-load.ts';
+import type { PluginDial } from '../../ports/plugin-dial.ts';
+import type { Processes } from '../../ports/processes.ts';
+import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.ts';
 
 /** Facts of the machine, read once at start. */
 export interface MachineFacts {
