@@ -14,7 +14,7 @@ export const allowed: Record<string, readonly string[]> = {
   'kubelet/features/*': ['base', 'api', 'kubelet/model', 'kubelet/ports'],
   'kubelet/loop': ['base', 'api', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*'],
   'kubelet/adapters': ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
-  'kubelet/cmd': ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
+  'kubelet/cmd': ['base', 'api', 'grpc', 'cri', 'csi', 'client', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
   client: ['base', 'api'],
   'control-plane/model': ['base', 'api'],
   'control-plane/storage': ['base', 'grpc'],

@@ -59,8 +59,7 @@ function chainOptions({ settings, world }: FeatureContext): ChainOptions {
       // Upstream asks only about pods that are still to start.
       appArmor: ({ pod }) => checkAppArmor(pod, world.machine),
     },
-    // The connection to an API server is not there yet.
-    standalone: true,
+    standalone: world.cluster === undefined,
     podLevelResources: settings.config.gates.enabled('PodLevelResources'),
     taintComparisons: settings.config.gates.enabled('TaintTolerationComparisonOperators'),
   };

@@ -12,6 +12,8 @@ import type { ImageManager } from '../../features/images/image-manager.ts';
 import type { Pleg } from '../../features/pleg/pleg.ts';
 import type { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
 import type { ObjectStore } from '../../features/pod-config/object-store.ts';
+import type { ClusterObjects } from '../../ports/cluster-objects.ts';
+import type { TokenSource } from '../../ports/tokens.ts';
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import type { PodStore } from '../../features/pod-store/pod-store.ts';
 import type { ProbeManager } from '../../features/probes/probe-manager.ts';
@@ -28,7 +30,11 @@ import type { World } from './world.ts';
 /** What is known: of the node, pods, objects, the runtime, and what happened. */
 export interface Knowledge {
   store: PodStore;
-  objects: ObjectStore;
+  /** Where features look objects up: the API server's on a node of a cluster, those of manifests on a node of its own. */
+  objects: ClusterObjects;
+  /** Objects that manifests carry beside pods. On a node of a cluster nobody looks them up. */
+  localObjects: ObjectStore;
+  tokens: TokenSource;
   cache: RuntimeCache;
   board: ActivityBoard;
   recorder: EventLog;

@@ -9,7 +9,6 @@ import { computeExitEntry } from '../../features/explain/exit-entry.ts';
 import { HookRunner } from '../../features/lifecycle-hooks/hook-runner.ts';
 import { Pleg } from '../../features/pleg/pleg.ts';
 import { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
-import { ObjectStore } from '../../features/pod-config/object-store.ts';
 import type { RuntimeHandlers } from '../../features/pod-runtime/interfaces.ts';
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import { PodStore } from '../../features/pod-store/pod-store.ts';
@@ -19,7 +18,7 @@ import type { VolumeManager } from '../../features/volumes/volume-manager.ts';
 import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
-import type { TokenSource } from '../../ports/tokens.ts';
+import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { composeCsi, type CsiParts } from './compose-csi.ts';
 import { composeNode } from './compose-node.ts';
 import { composeAllocation } from './compose-allocation.ts';
@@ -37,7 +36,7 @@ const MICROSECONDS_PER_MS = 1000;
 export function composeKnowledge(settings: ComposeSettings, world: World, records: Records): Knowledge {
   return {
     store: new PodStore(),
-    objects: new ObjectStore(world.log),
+    ...composeClusterObjects(world),
     cache: new RuntimeCache(world.clock),
     board: new ActivityBoard(world.clock),
     recorder: new EventLog({ clock: world.clock, log: world.log, timeline: records.timeline, nodeName: world.machine.nodeName }),
@@ -51,7 +50,7 @@ export function composeActors(context: FeatureContext): Actors {
   const probes = composeProbes(context);
   const images = composeImages(context);
   const logs = composeLogs(context);
-  const csi = composeCsi(context.world, { rootDir: context.settings.rootDir, tokens: noTokens, ...context.knowledge });
+  const csi = composeCsi(context.world, { rootDir: context.settings.rootDir, ...context.knowledge });
   const allocation = composeAllocation(context);
   const cgroups = composeCgroups(context);
   return {
@@ -110,11 +109,6 @@ function composeMonitor({ world, links }: FeatureContext, pleg: Pleg): RuntimeMo
   return new RuntimeMonitor({ runtime, clock, random, log, moreErrors, onChange: () => links.runtimeChanged() });
 }
 
-/** Without an API server nobody gives them out (upstream's words in standalone mode). */
-const noTokens: TokenSource = {
-  request: () => Promise.reject(new KubeletError('Unavailable', 'cannot use TokenManager when kubelet is in standalone mode')),
-};
-
 /** Probes and hooks of pods on the host's network go here. */
 function hostIpOf(world: World): () => string {
   return () => world.machine.addresses[0] ?? '127.0.0.1';
@@ -142,13 +136,13 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
 
 function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: CsiParts): VolumeManager {
   const { clock, random, log, files, guardedFiles, mounts, processes } = world;
-  const { objects, recorder } = knowledge;
+  const { objects, tokens, recorder } = knowledge;
   const { rootDir } = settings;
   const { name, labels = {} } = knowledge.node.object(undefined).metadata;
   return createVolumeManager({
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
-    tokens: noTokens,
-    standalone: true,
+    tokens,
+    standalone: world.cluster === undefined,
     driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
     node: () => ({ name, labels }),
@@ -207,7 +201,7 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
     hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(world) }),
     probes,
     cache,
-    objects,
+    objects: { configMap: (namespace, name) => objects.get('ConfigMap', namespace, name), secret: (namespace, name) => objects.get('Secret', namespace, name) },
     services: { services: () => objects.list('Service', '') },
     handlers: composeHandlers(objects, links),
     allocatable: knowledge.node.allocatable,

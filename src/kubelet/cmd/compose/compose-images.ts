@@ -14,7 +14,7 @@ export function composeImages({ settings, world, knowledge }: FeatureContext): P
     images,
     files,
     processes,
-    secrets: knowledge.objects,
+    secrets: { secret: (namespace, name) => knowledge.objects.get('Secret', namespace, name) },
     events: knowledge.recorder,
     activity: knowledge.board,
     clock,

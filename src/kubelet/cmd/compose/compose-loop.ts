@@ -64,14 +64,14 @@ export function composeLoop(context: LoopContext): LoopParts {
     onSourcesReady: () => links.post({ kind: 'housekeeping' }),
   });
   const runtimeClasses = new RuntimeClassAdmission({
-    lookup: (name) => knowledge.objects.get('RuntimeClass', '', name),
+    lookup: (name) => knowledge.localObjects.get('RuntimeClass', '', name),
     setSource: (source, pods, report) => podConfig.setSource(source, pods, report),
     log,
   });
-  knowledge.objects.onChange(({ kind, name }) => {
+  knowledge.localObjects.onChange(({ kind, name }) => {
     if (kind === 'RuntimeClass') runtimeClasses.classChanged(name);
   });
-  const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.objects });
+  const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.localObjects });
   const admission = composeAdmission({ ...context, grants: { granted: (pod) => actors.allocation.apply(pod), onAdmitted: (pod) => actors.allocation.podAdded(pod) } }, () => workers);
   const status = composeStatus(context, { workers: () => workers, admission });
   const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
@@ -133,7 +133,7 @@ const LONG_PASS_MS = 1000;
 function composeExplain({ settings, records, knowledge, world, actors }: LoopContext, { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop }): ExplainStore {
   const { clock } = world;
   const cureFacts = {
-    objects: knowledge.objects,
+    objects: knowledge.localObjects,
     manifests: settings.config.sources.staticPodPath,
     registry: `${settings.rootDir}/plugins_registry`,
     isDriverThere: (name: string) => actors.csi.drivers.nodeDrivers().some((driver) => driver.name === name),

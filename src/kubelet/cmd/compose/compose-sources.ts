@@ -59,7 +59,7 @@ type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: bo
 
 export function composeSources(settings: ComposeSettings, world: World, parts: { setPods: SetPods; objects: ObjectStore }): Sources {
   const { files, clock, log } = world;
-  const rules: ManifestRules = { nodeName: world.machine.nodeName, standalone: true, validate: judgePod };
+  const rules: ManifestRules = { nodeName: world.machine.nodeName, standalone: world.cluster === undefined, validate: judgePod };
   const context: SourceContext = { settings, world, rules, ...parts };
   const lastGood = new LastGoodManifests({ folder: `${settings.rootDir}/manifests-last-good`, files, clock, log });
   const sources: RunningSource[] = [];

@@ -27,6 +27,7 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../../ports/runtime.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
+import { openCluster } from './compose-cluster.ts';
 import { orRefuse } from './or-refuse.ts';
 import type { World } from './world.ts';
 
@@ -54,8 +55,10 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);
   if (version !== undefined) log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
+  const cluster = openCluster(flags);
   return {
     clock,
+    ...(cluster !== undefined && { cluster }),
     random: systemRandom,
     log,
     runtime,

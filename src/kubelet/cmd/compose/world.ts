@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CsiDrivers } from '../../ports/csi-drivers.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
@@ -46,6 +47,8 @@ export interface World {
   clock: Clock;
   random: Random;
   log: Logger;
+  /** Absent on a node of its own (upstream: standalone mode): pods and objects come from manifests alone. */
+  cluster?: ClusterApi;
   runtime: ContainerRuntime;
   images: ImageRuntime;
   /** In order of preference. */

@@ -1,0 +1,16 @@
+import type { ApiClient } from '../../api/client/api-client.ts';
+
+/**
+ * The API server of the node's cluster, whichever it is. Each lane is the same API; they differ in who waits when much is asked at once: what others
+ * wait for goes first (upstream: cmd/kubelet/app/server.go has a client each for heartbeats, events and the rest).
+ */
+export interface ClusterApi {
+  /** Node status and lease: never waits behind anything, and gives up in time for the next one. */
+  readonly heartbeat: ApiClient;
+  /** Statuses and deletions of pods: before all else that shares the budget (kubeAPIQPS, kubeAPIBurst). */
+  readonly status: ApiClient;
+  /** Lists, watches, gets, tokens, certificate requests, mirror pods. */
+  readonly objects: ApiClient;
+  /** Events have a budget of their own (eventRecordQPS, eventBurst). */
+  readonly events: ApiClient;
+}
