@@ -1,0 +1,39 @@
+import type { Context, Hono } from 'hono';
+
+/** What a scrape asks: of the request only what the answers depend on. */
+export interface ScrapeRequest {
+  method: string;
+  query: URLSearchParams;
+  /** Headers as sent; empty when missing. */
+  accept: string;
+  acceptEncoding: string;
+}
+
+export interface ScrapeAnswer {
+  status: 200 | 400 | 404 | 405 | 500 | 503;
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array<ArrayBuffer>;
+}
+
+export type ScrapeHandler = (request: ScrapeRequest) => Promise<ScrapeAnswer>;
+
+/** The endpoints of statistics and metrics, by method and path (`GET /metrics/cadvisor`). Who may ask is not their concern. */
+export type ScrapeEndpoints = ReadonlyMap<string, ScrapeHandler>;
+
+export function addScrapeRoutes(app: Hono, endpoints: ScrapeEndpoints): void {
+  for (const [endpoint, handler] of endpoints) {
+    const [method = 'GET', path = '/'] = endpoint.split(' ');
+    app.on(method, path, (context) => answer(context, handler));
+  }
+}
+
+async function answer(context: Context, handler: ScrapeHandler): Promise<Response> {
+  const { method, url } = context.req;
+  const { status, headers, body } = await handler({
+    method,
+    query: new URL(url).searchParams,
+    accept: context.req.header('accept') ?? '',
+    acceptEncoding: context.req.header('accept-encoding') ?? '',
+  });
+  return context.body(body, status, { ...headers });
+}
