@@ -40,7 +40,7 @@ export function composeKnowledge(settings: ComposeSettings, world: World, record
     cache: new RuntimeCache(world.clock),
     board: new ActivityBoard(world.clock),
     recorder: new EventLog({ clock: world.clock, log: world.log, timeline: records.timeline, nodeName: world.machine.nodeName }),
-    node: composeNode(settings.config, world.machine, settings.node),
+    node: composeNode(settings.config, world, settings.node),
   };
 }
 
@@ -138,14 +138,16 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
   const { clock, random, log, files, guardedFiles, mounts, processes } = world;
   const { objects, tokens, recorder } = knowledge;
   const { rootDir } = settings;
-  const { name, labels = {} } = knowledge.node.object(undefined).metadata;
   return createVolumeManager({
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
     tokens,
     standalone: world.cluster === undefined,
     driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
-    node: () => ({ name, labels }),
+    node: () => {
+      const { name, labels = {} } = knowledge.node.object(undefined).metadata;
+      return { name, labels };
+    },
     nodeAllocatable: () => knowledge.node.allocatable,
   });
 }

@@ -4,12 +4,13 @@ import { KubeletError } from '../../../base/errors.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { computeAllocatable, computeCapacity, computePodsLimits, computeReservation, reservationProblem, withReservedCpus } from '../../features/node/allocatable.ts';
 import { declaredFeatures } from '../../features/node/declared-features.ts';
-import { buildNode } from '../../features/node/node-object.ts';
+import { buildNode, mergeSeenNode } from '../../features/node/node-object.ts';
+import { createNodeWatch, noNodeWatch, type NodeWatch } from '../../features/node/node-watch.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 import type { RuntimeHealth } from '../../ports/runtime.ts';
 import type { NodeSettings } from './compose-settings.ts';
-import type { MachineFacts } from './world.ts';
+import type { World } from './world.ts';
 
 /** The node itself: what it offers and keeps, and how others see it. */
 export interface NodeParts {
@@ -17,14 +18,24 @@ export interface NodeParts {
   allocatable: ResourceList;
   /** Limits of all pods together, for the cgroup above them. */
   podsCgroupLimits: CgroupLimits;
-  /** The object, with what the runtime says of itself now. */
+  /**
+   * The node as those see it who judge pods: the API server's, for others set labels and taints, with what this machine knows better; on a node of
+   * its own and while none is registered the one built here (upstream: getNodeAnyWay). With what the runtime says of itself now.
+   */
   object: (health: RuntimeHealth | undefined) => Node;
+  /** The node as built here, whatever others made of it. */
+  local: (health: RuntimeHealth | undefined) => Node;
+  /** The node in the API. Pods of the API are taken up once it has synced. */
+  watch: NodeWatch;
 }
 
 const none: NodeSettings = { labels: {}, externalCloudProvider: false, ignoreEviction: false };
 
+type NodeWorld = Pick<World, 'machine' | 'cluster' | 'clock' | 'random' | 'log'>;
+
 /** Throws `Invalid` when the configuration keeps more from pods than the machine has: the agent does not start then, as upstream. */
-export function composeNode(config: KubeletConfig, machine: MachineFacts, settings: NodeSettings = none): NodeParts {
+export function composeNode(config: KubeletConfig, world: NodeWorld, settings: NodeSettings = none): NodeParts {
+  const { machine } = world;
   const reserved = withReservedCpus(config.reserved, machine.onlineCpus);
   if (typeof reserved === 'string') throw new KubeletError('Invalid', reserved);
   const { maxPods, podsPerCore, taints, providerId } = config.node;
@@ -36,11 +47,15 @@ export function composeNode(config: KubeletConfig, machine: MachineFacts, settin
   const allocatable = computeAllocatable(capacity, reservation);
   const { nodeName: name, architecture, addresses } = machine;
   const features = declaredFeatures(config.gates);
+  const watch = world.cluster === undefined ? noNodeWatch : createNodeWatch({ client: world.cluster.objects, clock: world.clock, random: world.random, log: world.log, nodeName: name });
+  const local = (runtime: RuntimeHealth | undefined): Node => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, addresses, capacity, allocatable, declaredFeatures: features, runtime });
   return {
     capacity,
     allocatable,
     podsCgroupLimits: podsLimits(computePodsLimits(capacity, reserved, config.cgroups.perQos && config.reserved.enforce.includes('pods'))),
-    object: (runtime) => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, addresses, capacity, allocatable, declaredFeatures: features, runtime }),
+    object: (runtime) => mergeSeenNode(watch.current(), local(runtime)),
+    local,
+    watch,
   };
 }
 

@@ -66,6 +66,7 @@ async function startKubelet(parts: Startable): Promise<void> {
   });
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
   csi.plugins.start();
+  parts.node.watch.start();
   pleg.start();
   monitor.start();
   inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));
@@ -94,6 +95,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['admission', () => parts.admission.close()],
     ['pod workers', () => workers.stop()],
     ['probes', () => probes.stop()],
+    ['node', () => parts.node.watch.stop()],
     ['plugins', () => parts.csi.plugins.stop()],
     ['volumes', () => volumes.stop()],
     ['runtime monitor', () => monitor.stop()],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { declaredFeatures } from './declared-features.ts';
-import { buildNode, type NodeFactsForObject } from './node-object.ts';
+import { buildNode, mergeSeenNode, type NodeFactsForObject } from './node-object.ts';
 
 const facts: NodeFactsForObject = {
   name: 'n1', hostname: 'n1', architecture: 'amd64', labels: {}, taints: [], externalCloudProvider: false, providerId: '', addresses: ['10.0.0.1', 'fd00::1'],
@@ -32,6 +32,16 @@ describe('the node as an object', () => {
     assert.deepEqual(node.spec?.taints, [{ key: 'gpu', effect: 'NoExecute' }, { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }]);
   });
 
+  it('is what others made of it in the API, with what the machine knows better', () => {
+    const local = buildNode(facts);
+    assert.equal(mergeSeenNode(undefined, local), local);
+    const seen = mergeSeenNode(
+      { metadata: { name: 'n1', namespace: '', uid: 'u', labels: { zone: 'b' } }, spec: { unschedulable: true }, status: { allocatable: { cpu: '1', 'x.io/gpu': '2' }, addresses: [{ type: 'ExternalIP', address: '1.2.3.4' }] } },
+      local,
+    );
+    assert.deepEqual([seen.metadata.labels, seen.spec, seen.status?.addresses], [{ zone: 'b' }, { unschedulable: true }, [{ type: 'ExternalIP', address: '1.2.3.4' }]]);
+    assert.deepEqual([seen.status?.allocatable, seen.status?.declaredFeatures], [{ cpu: '3', 'x.io/gpu': '2' }, ['A']]);
+  });
   it('declares the features whose gates are on, and none without the gate of declaring', () => {
     assert.deepEqual(declaredFeatures({ enabled: (name) => name !== 'ExtendWebSocketsToKubelet' }), ['InPlacePodLevelResourcesVerticalScaling', 'InPlacePodVerticalScalingInitContainers', 'RestartAllContainersOnContainerExits']);
     assert.deepEqual(declaredFeatures({ enabled: (name) => name !== 'NodeDeclaredFeatures' }), []);

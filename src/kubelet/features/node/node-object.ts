@@ -45,6 +45,26 @@ export function buildNode(facts: NodeFactsForObject): Node {
   return node;
 }
 
+/**
+ * What the API server has of the node, with what the machine itself knows better: a status from before a restart, or one that was never written,
+ * must not keep pods away.
+ */
+export function mergeSeenNode(seen: Node | undefined, local: Node): Node {
+  if (seen === undefined) return local;
+  const { status = {} } = seen;
+  const { capacity, allocatable, addresses = [], ...own } = local.status ?? {};
+  return {
+    ...seen,
+    status: {
+      ...status,
+      ...own,
+      addresses: status.addresses ?? addresses,
+      capacity: { ...status.capacity, ...capacity },
+      allocatable: { ...status.allocatable, ...allocatable },
+    },
+  };
+}
+
 function labelsOf({ hostname, architecture, labels }: NodeFactsForObject): Record<string, string> {
   return {
     [nodeLabels.hostname]: hostname,

@@ -1,0 +1,39 @@
+import { createInformer, type InformersOptions } from '../../../api/client/informer.ts';
+import { nodes } from '../../../api/client/resource-types.ts';
+import type { Node } from '../../../api/core/node.ts';
+
+/** This node as the API server has it. On a node of its own it is never there, and that is known at once. */
+export interface NodeWatch {
+  /** undefined before the first list, and while no such node is registered. */
+  current(): Node | undefined;
+  /** Whether the API server has said what it knows: pods of a node whose labels are unknown would be judged wrongly (upstream: nodeHasSynced). */
+  hasSynced(): boolean;
+  whenSynced(): Promise<void>;
+  /** Calls `listener` for each version, with undefined for a deletion; returns the function that ends it. */
+  onChange(listener: (node: Node | undefined) => void): () => void;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export const noNodeWatch: NodeWatch = {
+  current: () => undefined,
+  hasSynced: () => true,
+  whenSynced: () => Promise.resolve(),
+  onChange: () => () => undefined,
+  start: () => undefined,
+  stop: () => Promise.resolve(),
+};
+
+/** Follows the one node by name: nodes may watch no others (upstream: kubelet.go, field metadata.name). */
+export function createNodeWatch(options: InformersOptions & { readonly nodeName: string }): NodeWatch {
+  const { nodeName } = options;
+  const informer = createInformer<Node>({ ...options, type: nodes, namespace: '', fieldSelector: `metadata.name=${nodeName}` });
+  return {
+    current: () => informer.getByKey(nodeName),
+    hasSynced: () => informer.hasSynced(),
+    whenSynced: () => informer.whenSynced(),
+    onChange: (listener) => informer.addHandlers({ onAdd: listener, onUpdate: (_, node) => listener(node), onDelete: () => listener(undefined) }),
+    start: () => informer.start(),
+    stop: () => informer.stop(),
+  };
+}
