@@ -1,0 +1,33 @@
+/** What a request needs: the verb, and the subresources of the node of which any one is enough, in the order they are asked about. */
+export interface RouteAttributes {
+  readonly verb: string;
+  readonly subresources: readonly string[];
+}
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/** What changes a container or opens a way into it is `create`, whichever method it comes by (k8s.io issue 136550: GET of a WebSocket is no reading). */
+const actions: readonly string[] = ['/run', '/exec', '/attach', '/portForward'];
+
+/** First match wins (upstream: pkg/kubelet/server/auth.go with KubeletFineGrainedAuthz). What is not listed is `proxy`, so a path that is added later is never open by accident. */
+const fineGrained: readonly (readonly [path: string, subresources: readonly string[]])[] = [
+  ['/pods', ['pods', 'proxy']],
+  ['/healthz', ['healthz', 'proxy']],
+  ['/configz', ['configz', 'proxy']],
+  ['/runningpods', ['pods', 'proxy']],
+  ['/stats', ['stats']],
+  ['/metrics', ['metrics']],
+  ['/logs', ['log']],
+  ['/checkpoint', ['checkpoint']],
+  ['/statusz', ['statusz']],
+  ['/flagz', ['configz']],
+];
+
+/** `path` is percent-decoded and without the query, as the router has it. An upgrade is always `create`: it leaves a raw connection. */
+export function routeAttributes(method: string, path: string, isUpgrade: boolean): RouteAttributes {
+  const isAction = isUpgrade || actions.some((action) => isBelow(path, action));
+  const verb = isAction ? 'create' : (verbs[method] ?? '');
+  return { verb, subresources: fineGrained.find(([prefix]) => isBelow(path, prefix))?.[1] ?? ['proxy'] };
+}
+
+const isBelow = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
