@@ -12,7 +12,7 @@ import type { StatusReason } from '../api/status/api-status-error.ts';
 import { HttpApiClient } from './http-api-client.ts';
 import { HttpTransport } from './http-transport.ts';
 import type { HttpTransportOptions } from './http-transport.ts';
-import type { ClusterAccess } from './kubeconfig.ts';
+import type { ClusterAccess } from './cluster-access.ts';
 
 const key = { namespace: 'default', name: 'web' };
 const web = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '7' } };

@@ -5,7 +5,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { apiErrorFromStatus, ApiStatusError } from '../api/status/api-status-error.ts';
 import type { Status } from '../api/status/status.ts';
 import { errorMessage } from '../base/errors.ts';
-import type { ClusterAccess } from './kubeconfig.ts';
+import type { ClusterAccess } from './cluster-access.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

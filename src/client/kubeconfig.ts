@@ -3,23 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { KubeletError } from '../base/errors.ts';
-
-/** How an API server is reached, and as whom. */
-export interface ClusterAccess {
-  /** `https://host:port`, with a path before `/api` if there is one. */
-  readonly server: string;
-  /** PEM; absent: the authorities of Node. */
-  readonly ca?: string;
-  readonly insecureSkipTlsVerify: boolean;
-  readonly tlsServerName?: string;
-  readonly certificate?: string;
-  readonly key?: string;
-  readonly token?: string;
-  readonly username?: string;
-  readonly password?: string;
-  /** Of the context. */
-  readonly namespace: string;
-}
+import type { ClusterAccess } from './cluster-access.ts';
 
 type Section = Readonly<Record<string, unknown>>;
 

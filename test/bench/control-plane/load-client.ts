@@ -1,6 +1,6 @@
 /** One client with one connection that stays open, which looks at nothing but the status of an answer. */
 import { Agent, request } from 'node:https';
-import type { ClusterAccess } from '../../../src/client/kubeconfig.ts';
+import type { ClusterAccess } from '../../../src/client/cluster-access.ts';
 
 export interface LoadRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

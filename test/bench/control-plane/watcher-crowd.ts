@@ -1,6 +1,6 @@
 /** Many watches over connections of their own, read as bytes: what they cost here is little beside what they cost the server. */
 import { connect, type TLSSocket } from 'node:tls';
-import type { ClusterAccess } from '../../../src/client/kubeconfig.ts';
+import type { ClusterAccess } from '../../../src/client/cluster-access.ts';
 import { waitUntil } from '../../../src/up/processes.ts';
 import { judgeDelays } from './delays.ts';
 import type { WatchDelays } from './delays.ts';

@@ -1,0 +1,81 @@
+/** Whom one acts as, beside who one is (upstream: `as`, `as-uid`, `as-groups`, `as-user-extra` of a kubeconfig). */
+export interface Impersonation {
+  readonly user: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** How an API server is reached, and as whom. */
+export interface ClusterAccess {
+  /** `https://host:port`, with a path before `/api` if there is one. */
+  readonly server: string;
+  /** PEM; absent: the authorities of Node. */
+  readonly ca?: string;
+  readonly insecureSkipTlsVerify: boolean;
+  readonly tlsServerName?: string;
+  /** An HTTP proxy that is asked to connect to the server. */
+  readonly proxyUrl?: string;
+  readonly certificate?: string;
+  readonly key?: string;
+  readonly token?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly impersonate?: Impersonation;
+  /** Of the context. */
+  readonly namespace: string;
+}
+
+/** Where a client learns how to reach the server, asked before every request, so that what is replaced on disk counts at once. */
+export interface AccessSource {
+  /** Rejects when there is nothing usable; the next call looks again. */
+  current(): Promise<ClusterAccess>;
+  /** The server answered 401 to `access`: what may be stale is fetched anew. What is resolved to may be the same again. */
+  renew(access: ClusterAccess): Promise<ClusterAccess>;
+  /** Called when `current` would say something else than before, where that is noticed without being asked. Returns what ends it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** PEM. */
+export interface ClientCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** A client certificate that somebody else keeps fresh, such as `kubelet-client-current.pem`. */
+export interface ClientCredentials {
+  /** Undefined while there is none: the kubeconfig's own credentials count. */
+  current(): ClientCertificate | undefined;
+  /** Called when `current` has changed: connections are made anew with it (upstream closes all of them). Returns what ends it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** An access that never changes. */
+export function fixedAccess(access: ClusterAccess): AccessSource {
+  return { current: () => Promise.resolve(access), renew: () => Promise.resolve(access), onChange: () => () => undefined };
+}
+
+/**
+ * The same server, but signed in with the certificate of `credentials` alone once there is one (upstream: a kubelet that rotates its certificate
+ * strips its kubeconfig of every other credential).
+ */
+export function withClientCertificate(source: AccessSource, credentials: ClientCredentials): AccessSource {
+  const signed = (access: ClusterAccess): ClusterAccess => {
+    const own = credentials.current();
+    if (own === undefined) return access;
+    const { server, ca, insecureSkipTlsVerify, tlsServerName, proxyUrl, namespace } = access;
+    return { server, insecureSkipTlsVerify, namespace, ...(ca !== undefined && { ca }), ...(tlsServerName !== undefined && { tlsServerName }), ...(proxyUrl !== undefined && { proxyUrl }), ...own };
+  };
+  return {
+    current: async () => signed(await source.current()),
+    renew: async (access) => signed(await source.renew(access)),
+    onChange(listener) {
+      const ends = [source.onChange(listener), credentials.onChange(listener)];
+      return () => ends.forEach((end) => end());
+    },
+  };
+}
+
+export function isAccessSource(access: ClusterAccess | AccessSource): access is AccessSource {
+  return 'renew' in access;
+}
