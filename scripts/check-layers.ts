@@ -6,24 +6,25 @@ import path from 'node:path';
 export const allowed: Record<string, readonly string[]> = {
   base: [],
   api: ['base'],
+  pki: ['base'],
   grpc: ['base'],
   cri: ['base', 'grpc'],
   csi: ['base', 'grpc'],
   'kubelet/model': ['base', 'api'],
   'kubelet/ports': ['base', 'api', 'kubelet/model'],
-  'kubelet/features/*': ['base', 'api', 'kubelet/model', 'kubelet/ports'],
+  'kubelet/features/*': ['base', 'api', 'pki', 'kubelet/model', 'kubelet/ports'],
   'kubelet/loop': ['base', 'api', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*'],
-  'kubelet/adapters': ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
-  'kubelet/cmd': ['base', 'api', 'grpc', 'cri', 'csi', 'client', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
+  'kubelet/adapters': ['base', 'api', 'pki', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
+  'kubelet/cmd': ['base', 'api', 'pki', 'grpc', 'cri', 'csi', 'client', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
   client: ['base', 'api'],
   'control-plane/model': ['base', 'api'],
   'control-plane/storage': ['base', 'grpc'],
-  'control-plane/pki': ['base'],
+  'control-plane/pki': ['base', 'pki'],
   'control-plane/patch': ['base', 'api', 'control-plane/model'],
   'control-plane/resources': ['base', 'api', 'control-plane/model'],
   'control-plane/openapi': ['base', 'api', 'control-plane/model'],
   'control-plane/registry': ['base', 'api', 'control-plane/model', 'control-plane/storage', 'control-plane/patch'],
-  'control-plane/authn': ['base', 'api', 'control-plane/model', 'control-plane/pki'],
+  'control-plane/authn': ['base', 'api', 'pki', 'control-plane/model'],
   'control-plane/authz': ['base', 'api', 'control-plane/model'],
   'control-plane/admission': ['base', 'api', 'control-plane/model'],
   'control-plane/apiserver': ['base', 'api', 'control-plane/model', 'control-plane/registry', 'control-plane/openapi'],
@@ -34,6 +35,7 @@ export const allowed: Record<string, readonly string[]> = {
   'control-plane/cmd': [
     'base',
     'api',
+    'pki',
     'grpc',
     'client',
     ...['model', 'storage', 'pki', 'patch', 'resources', 'openapi', 'registry', 'authn', 'authz', 'admission', 'apiserver', 'controller-runtime', 'controllers/*', 'scheduler', 'fake-nodes'].map(
@@ -45,7 +47,7 @@ export const allowed: Record<string, readonly string[]> = {
 
 /** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */
 const outerIo = /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
-const ioAllowed = /^src\/(base\/|kubelet\/adapters\/|kubelet\/cmd\/|grpc\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
+const ioAllowed = /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|grpc\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
   file: string;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { extendedUsages, noNames } from '../pki/certificate-template.ts';
-import { writeCertificate } from '../pki/x509-writer.ts';
+import { extendedUsages, noNames } from '../../pki/certificate-template.ts';
+import { writeCertificate } from '../../pki/x509-writer.ts';
 import { createX509Authenticator } from './x509-authenticator.ts';
 
 const startMs = Date.UTC(2026, 5, 1);

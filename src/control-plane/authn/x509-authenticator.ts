@@ -1,96 +1,12 @@
-import { createHash, X509Certificate } from 'node:crypto';
-import { formatTime } from '../../api/time.ts';
-import type { AuthenticationResult, Authenticator, UserInfo } from '../model/user-info.ts';
-import { extendedUsages } from '../pki/certificate-template.ts';
-import { isIssuedBy } from '../pki/judge-certificate.ts';
-import { certificatesOf } from '../pki/pem.ts';
+import { createClientCertificateJudge } from '../../pki/client-certificates.ts';
+import type { ClientCertificateOptions } from '../../pki/client-certificates.ts';
+import type { Authenticator } from '../model/user-info.ts';
 
-/** How many certificates' users are remembered: one for each client that stays connected. */
-const REMEMBERED = 2000;
-const UID = '1.3.6.1.4.1.57683.2';
-
-export interface X509AuthenticatorOptions {
-  /** The bundle of authorities for clients (--client-ca-file), PEM; asked each time, so that an exchanged one counts at once. */
-  readonly authorities: () => string;
-  readonly nowMs: () => number;
-}
-
-interface Known {
-  readonly result: AuthenticationResult;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-/**
- * Client certificates: the common name is the user, each organization a group. TLS has checked the chain when the connection was made; that the
- * certificate is of one of today's authorities, for clients, and valid now is checked at each request. A chain has no intermediates.
- */
-export function createX509Authenticator({ authorities, nowMs }: X509AuthenticatorOptions): Authenticator {
-  let bundle: string | undefined;
-  let trusted: readonly X509Certificate[] = [];
-  const known = new Map<string, Known>();
-  const lookUp = (der: Uint8Array): Known => {
-    const current = authorities();
-    if (current !== bundle) {
-      trusted = certificatesOf(current);
-      bundle = current;
-      known.clear();
-    }
-    const fingerprint = createHash('sha256').update(der).digest('hex');
-    const found = known.get(fingerprint);
-    if (found !== undefined) return found;
-    const judged = judge(der, fingerprint, trusted);
-    if (known.size >= REMEMBERED) known.delete(known.keys().next().value ?? '');
-    known.set(fingerprint, judged);
-    return judged;
-  };
+/** Client certificates; see `createClientCertificateJudge`. */
+export function createX509Authenticator(options: ClientCertificateOptions): Authenticator {
+  const judge = createClientCertificateJudge(options);
   return {
     name: 'x509',
-    authenticate: ({ clientCertificate }) => {
-      if (clientCertificate === undefined) return Promise.resolve({ outcome: 'none' });
-      const { result, fromMs, toMs } = lookUp(clientCertificate.der);
-      const now = nowMs();
-      if (result.outcome === 'user' && (now < fromMs || now > toMs)) return Promise.resolve(expired(now, fromMs, toMs));
-      return Promise.resolve(result);
-    },
+    authenticate: ({ clientCertificate }) => Promise.resolve(clientCertificate === undefined ? { outcome: 'none' } : judge(clientCertificate.der)),
   };
-}
-
-const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
-
-function expired(nowMs: number, fromMs: number, toMs: number): AuthenticationResult {
-  const relation = nowMs > toMs ? `is after ${formatTime(toMs)}` : `is before ${formatTime(fromMs)}`;
-  return failed(`verifying certificate failed: x509: certificate has expired or is not yet valid: current time ${formatTime(nowMs)} ${relation}`);
-}
-
-function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certificate[]): Known {
-  const always = { fromMs: 0, toMs: Infinity };
-  let certificate: X509Certificate;
-  try {
-    certificate = new X509Certificate(der);
-  } catch (error) {
-    return { ...always, result: failed(`x509: the client certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`) };
-  }
-  const issuer = trusted.find((authority) => isIssuedBy(certificate, authority));
-  if (issuer === undefined) return { ...always, result: failed(`verifying certificate SN=${BigInt(`0x${certificate.serialNumber}`)} failed: x509: certificate signed by unknown authority`) };
-  // Absent: for all purposes. Node calls the extended usages `keyUsage`.
-  const usages: readonly string[] | undefined = certificate.keyUsage;
-  if (usages !== undefined && !usages.includes(extendedUsages.clientAuth) && !usages.includes(extendedUsages.any)) {
-    return { ...always, result: failed('verifying certificate failed: x509: certificate specifies an incompatible key usage') };
-  }
-  const fromMs = Math.max(certificate.validFromDate.getTime(), issuer.validFromDate.getTime());
-  const toMs = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
-  return { result: userOf(certificate, fingerprint), fromMs, toMs };
-}
-
-function userOf(certificate: X509Certificate, fingerprint: string): AuthenticationResult {
-  const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | readonly string[] | undefined>>;
-  const values = (field: string): readonly string[] => [subject[field] ?? []].flat();
-  const name = values('CN').at(-1);
-  if (name === undefined || name === '') return { outcome: 'none' };
-  const uids = values(UID);
-  if (uids.length > 1) return failed(`expected 1 UID, but found multiple: [${uids.join(' ')}]`);
-  if (uids[0] === '') return failed('UID cannot be an empty string');
-  const user: UserInfo = { name, groups: values('O'), extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }, ...(uids[0] !== undefined && { uid: uids[0] }) };
-  return { outcome: 'user', user };
 }

@@ -28,7 +28,7 @@ export function createCertificateTools({ pki, nowMs, log }: { readonly pki: Clus
     kubeletClientName: async (request) => {
       const { signerName, usages = [] } = request.spec;
       if (signerName !== signerNames.apiServerClientKubelet) return undefined;
-      const { readCertificateRequest } = await import('../pki/request-reader.ts');
+      const { readCertificateRequest } = await import('../../pki/request-reader.ts');
       const read = readCertificateRequest(pemOf(request));
       return refuseRequest(signerNames.apiServerClientKubelet, read, usages) === undefined ? read.commonName : undefined;
     },

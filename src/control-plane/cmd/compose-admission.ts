@@ -29,7 +29,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { equalJson } from '../patch/json-value.ts';
-import type { CertificateRequest } from '../pki/request-reader.ts';
+import type { CertificateRequest } from '../../pki/request-reader.ts';
 import { patchedByWebhook } from '../registry/write/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { readAdmissionSettings } from './read-admission-settings.ts';
@@ -112,6 +112,6 @@ function quotaLedger(client: () => ApiClient): Parameters<typeof createResourceQ
 
 /** What reads requests costs memory, and they are rare. */
 async function readRequest(pem: string): Promise<CertificateRequest> {
-  const { readCertificateRequest } = await import('../pki/request-reader.ts');
+  const { readCertificateRequest } = await import('../../pki/request-reader.ts');
   return readCertificateRequest(pem);
 }

@@ -18,7 +18,7 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import type { ActionServices } from '../model/resource-definition.ts';
 import type { AuthenticationResult, Authenticator, TokenAuthenticator } from '../model/user-info.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
-import { WatchedFile } from '../pki/watched-file.ts';
+import { WatchedFile } from '../../pki/watched-file.ts';
 import type { Ambient } from './ambient.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 

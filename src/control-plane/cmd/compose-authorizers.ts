@@ -11,7 +11,7 @@ import { readWebhookKubeconfig } from '../authn/webhook/webhook-kubeconfig.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
-import { WatchedFile } from '../pki/watched-file.ts';
+import { WatchedFile } from '../../pki/watched-file.ts';
 import type { Ambient } from './ambient.ts';
 import type { AuthorizationMode, ControlPlaneOptions } from './control-plane-options.ts';
 

@@ -3,9 +3,9 @@ import type { KeyObject } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { KubeletError } from '../../base/errors.ts';
-import { noNames } from './certificate-template.ts';
-import { privateKeyPem, tryPrivateKey } from './pem.ts';
-import { readIfThere, writePublicFile, writeSecretFile } from './pki-files.ts';
+import { noNames } from '../../pki/certificate-template.ts';
+import { privateKeyPem, tryPrivateKey } from '../../pki/pem.ts';
+import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-files.ts';
 
 const AUTHORITY_YEARS = 10;
 const YEAR_MS = 365 * 86_400_000;
@@ -49,7 +49,7 @@ async function createAuthority(certificateFile: string, keyFile: string, nowMs: 
 }
 
 async function writeAuthority(certificateFile: string, key: KeyObject, nowMs: number): Promise<Authority> {
-  const { writeCertificate } = await import('./x509-writer.ts');
+  const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const certificatePem = writeCertificate(
     {
       subject: { commonName: 'kubernetes' },

@@ -7,8 +7,8 @@ import { broken, ensureAuthority, readKey } from './authority-files.ts';
 import type { Authority } from './authority-files.ts';
 import { ensureIssuedFiles, ensureKubeconfig } from './issued-files.ts';
 import type { Issued, IssuedSpec } from './issued-files.ts';
-import { privateKeyPem, publicKeyPem } from './pem.ts';
-import { readIfThere, writePublicFile, writeSecretFile } from './pki-files.ts';
+import { privateKeyPem, publicKeyPem } from '../../pki/pem.ts';
+import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-files.ts';
 
 export interface ClusterPkiOptions {
   /** Gets `admin.conf` and the other kubeconfigs; `pki` below it the certificates: kubeadm's layout. */

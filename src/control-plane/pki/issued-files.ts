@@ -4,10 +4,10 @@ import path from 'node:path';
 import type { Logger } from '../../base/log.ts';
 import { broken, readCertificate, readKey } from './authority-files.ts';
 import type { Authority } from './authority-files.ts';
-import { extendedUsages, noNames } from './certificate-template.ts';
-import { judgeCertificate } from './judge-certificate.ts';
-import { privateKeyPem } from './pem.ts';
-import { readIfThere, writePublicFile, writeSecretFile } from './pki-files.ts';
+import { extendedUsages, noNames } from '../../pki/certificate-template.ts';
+import { judgeCertificate } from '../../pki/judge-certificate.ts';
+import { privateKeyPem } from '../../pki/pem.ts';
+import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-files.ts';
 
 const LIFE_MS = 365 * 86_400_000;
 const BACKDATE_MS = 5 * 60_000;
@@ -57,7 +57,7 @@ const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' 
 
 async function issue(file: string, spec: IssuedSpec, key: KeyObject, { authority, nowMs }: IssueContext): Promise<string> {
   if (authority.key === undefined) throw broken(file, 'has to be made, but ca.key is not here to sign it', 'sign it where the authority is kept, or put ca.key here');
-  const { writeCertificate } = await import('./x509-writer.ts');
+  const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const { commonName, organizations, purpose, dnsNames, ipAddresses } = spec;
   const template = {
     subject: { commonName, organizations },

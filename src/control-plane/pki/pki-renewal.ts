@@ -6,7 +6,7 @@ import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
 import { broken, readCertificate, readKey } from './authority-files.ts';
 import type { Issued } from './issued-files.ts';
-import { WatchedFile } from './watched-file.ts';
+import { WatchedFile } from '../../pki/watched-file.ts';
 
 /** Certificates are renewed months before they end: looking twice a day is often enough, and soon enough after a failure. */
 const LOOK_MS = 12 * 3_600_000;

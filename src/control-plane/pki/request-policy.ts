@@ -1,5 +1,5 @@
-import type { AltNames, KeyUsageName } from './certificate-template.ts';
-import { extendedUsages } from './certificate-template.ts';
+import type { AltNames, KeyUsageName } from '../../pki/certificate-template.ts';
+import { extendedUsages } from '../../pki/certificate-template.ts';
 
 /** The signers of kubernetes.io that the control plane itself is. */
 export const signerNames = {

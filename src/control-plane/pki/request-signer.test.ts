@@ -7,13 +7,13 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isKind } from '../../base/errors.ts';
-import { noNames } from './certificate-template.ts';
-import { privateKeyPem, toPem } from './pem.ts';
-import { readCertificateRequest } from './request-reader.ts';
+import { noNames } from '../../pki/certificate-template.ts';
+import { privateKeyPem, toPem } from '../../pki/pem.ts';
+import { readCertificateRequest } from '../../pki/request-reader.ts';
 import { refuseRequest, requestValidity, signerNames } from './request-policy.ts';
 import type { SignerName } from './request-policy.ts';
 import { createRequestSigner } from './request-signer.ts';
-import { writeCertificate } from './x509-writer.ts';
+import { writeCertificate } from '../../pki/x509-writer.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'csr-test-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -39,8 +39,8 @@ export function createRequestSigner(options: RequestSignerOptions): (request: Si
 }
 
 async function signRequest(options: RequestSignerOptions, asked: SigningRequest, signerName: SignerName): Promise<SigningOutcome> {
-  const { readCertificateRequest } = await import('./request-reader.ts');
-  const { writeCertificate } = await import('./x509-writer.ts');
+  const { readCertificateRequest } = await import('../../pki/request-reader.ts');
+  const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const request = readCertificateRequest(asked.request);
   const refusal = refuseRequest(signerName, request, asked.usages);
   if (refusal !== undefined) return { kind: 'refused', message: refusal };

@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto';
 import { CertificationRequest } from '@peculiar/asn1-csr';
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { Extensions, Name, SubjectAlternativeName } from '@peculiar/asn1-x509';
-import { KubeletError } from '../../base/errors.ts';
+import { KubeletError } from '../base/errors.ts';
 import type { AltNames } from './certificate-template.ts';
 import { fromPem } from './pem.ts';
 
@@ -49,7 +49,7 @@ function readDer(der: Uint8Array): CertificateRequest {
   const request = AsnConvert.parse(der, CertificationRequest);
   const { subject, subjectPKInfo } = request.certificationRequestInfo;
   const publicKey = createPublicKey({ key: Buffer.from(AsnConvert.serialize(subjectPKInfo)), format: 'der', type: 'spki' });
-  const values = (type: string): string[] => subject.flatMap((part) => part.filter((each) => each.type === type).map(({ value }) => value.toString()));
+  const values = (type: string): string[] => [...subject].flatMap((part) => part.filter((each) => each.type === type).map(({ value }) => value.toString()));
   return {
     commonName: values(objectIds.commonName).at(-1) ?? '',
     organizations: values(objectIds.organization),

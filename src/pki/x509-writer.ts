@@ -24,7 +24,7 @@ import {
   Validity,
   Version,
 } from '@peculiar/asn1-x509';
-import { KubeletError } from '../../base/errors.ts';
+import { KubeletError } from '../base/errors.ts';
 import type { AltNames, CertificateTemplate } from './certificate-template.ts';
 import { toPem } from './pem.ts';
 
@@ -38,7 +38,7 @@ export interface SigningAuthority {
 export function writeCertificate(template: CertificateTemplate, authority: SigningAuthority | { readonly selfSignedBy: KeyObject }): string {
   const key = 'key' in authority ? authority.key : authority.selfSignedBy;
   const issuer = 'key' in authority ? parseCertificate(authority.certificate) : undefined;
-  const subject = subjectName(template);
+  const subject = subjectName(template.subject);
   const spki = template.publicKey.export({ type: 'spki', format: 'der' });
   const { algorithm, digest } = signatureOf(key);
   const tbsCertificate = new TBSCertificate({
@@ -70,7 +70,7 @@ function positiveSerial(): Uint8Array {
   return bytes;
 }
 
-const objectIds = {
+export const objectIds = {
   commonName: '2.5.4.3',
   organization: '2.5.4.10',
   basicConstraints: '2.5.29.19',
@@ -81,7 +81,7 @@ const objectIds = {
   subjectAltName: '2.5.29.17',
 } as const;
 
-function subjectName({ subject }: CertificateTemplate): Name {
+export function subjectName(subject: CertificateTemplate['subject']): Name {
   if ('der' in subject) return AsnConvert.parse(subject.der, Name);
   const attributes = [...(subject.organizations ?? []).map((organization) => [objectIds.organization, organization] as const), [objectIds.commonName, subject.commonName] as const];
   return new Name(
@@ -93,7 +93,7 @@ function subjectName({ subject }: CertificateTemplate): Name {
 }
 
 /** How a key signs: the algorithm's name in the certificate, and the digest. */
-function signatureOf(key: KeyObject): { algorithm: AlgorithmIdentifier; digest: string | null } {
+export function signatureOf(key: KeyObject): { algorithm: AlgorithmIdentifier; digest: string | null } {
   const named = (algorithm: string, parameters?: null): AlgorithmIdentifier => new AlgorithmIdentifier(parameters === undefined ? { algorithm } : { algorithm, parameters });
   switch (key.asymmetricKeyType) {
     case 'rsa':
@@ -149,9 +149,9 @@ function usageBytes(usages: CertificateTemplate['keyUsages']): ArrayBuffer {
 
 const unusedBits = (usages: CertificateTemplate['keyUsages']): number => 7 - (Math.max(...usages.map((usage) => usageBits[usage])) & 7);
 
-const hasNames = ({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): boolean => dnsNames.length + ipAddresses.length + emailAddresses.length + uris.length > 0;
+export const hasNames = ({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): boolean => dnsNames.length + ipAddresses.length + emailAddresses.length + uris.length > 0;
 
-function generalNames({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): GeneralName[] {
+export function generalNames({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): GeneralName[] {
   return [
     ...dnsNames.map((dNSName) => new GeneralName({ dNSName })),
     ...emailAddresses.map((rfc822Name) => new GeneralName({ rfc822Name })),

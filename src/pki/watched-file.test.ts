@@ -3,8 +3,8 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, it } from 'node:test';
-import { FakeClock } from '../../base/testing/fake-clock.ts';
-import { recordingLog } from '../../base/testing/recording-log.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
+import { recordingLog } from '../base/testing/recording-log.ts';
 import { WatchedFile } from './watched-file.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'watched-'));

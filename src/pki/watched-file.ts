@@ -1,9 +1,9 @@
 import { readFileSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import path from 'node:path';
-import type { Clock, Timer } from '../../base/clock.ts';
-import { errorMessage } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { errorMessage } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 
 /** Writers change a file in several steps; and where the kernel tells nothing, it is looked at this often. */
 const SETTLE_MS = 200;

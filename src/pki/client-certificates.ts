@@ -1,0 +1,102 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { extendedUsages } from './certificate-template.ts';
+import { isIssuedBy } from './judge-certificate.ts';
+import { certificatesOf } from './pem.ts';
+
+/** How many certificates' users are remembered: one for each client that stays connected. */
+const REMEMBERED = 2000;
+const UID = '1.3.6.1.4.1.57683.2';
+
+export interface ClientCertificateOptions {
+  /** The bundle of authorities for clients (--client-ca-file), PEM; asked each time, so that an exchanged one counts at once. */
+  readonly authorities: () => string;
+  readonly nowMs: () => number;
+}
+
+/** Whom a client certificate names. */
+export interface CertificateUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+export type CertificateVerdict = { readonly outcome: 'user'; readonly user: CertificateUser } | { readonly outcome: 'none' } | { readonly outcome: 'failed'; readonly error: string };
+
+interface Known {
+  readonly verdict: CertificateVerdict;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/**
+ * Client certificates: the common name is the user, each organization a group. TLS has shown that the client has the key; that the certificate is of one
+ * of today's authorities, for clients, and valid now is checked at each request. A chain has no intermediates.
+ */
+export function createClientCertificateJudge({ authorities, nowMs }: ClientCertificateOptions): (der: Uint8Array) => CertificateVerdict {
+  let bundle: string | undefined;
+  let trusted: readonly X509Certificate[] = [];
+  const known = new Map<string, Known>();
+  const lookUp = (der: Uint8Array): Known => {
+    const current = authorities();
+    if (current !== bundle) {
+      trusted = certificatesOf(current);
+      bundle = current;
+      known.clear();
+    }
+    const fingerprint = createHash('sha256').update(der).digest('hex');
+    const found = known.get(fingerprint);
+    if (found !== undefined) return found;
+    const judged = judge(der, fingerprint, trusted);
+    if (known.size >= REMEMBERED) known.delete(known.keys().next().value ?? '');
+    known.set(fingerprint, judged);
+    return judged;
+  };
+  return (der) => {
+    const { verdict, fromMs, toMs } = lookUp(der);
+    const now = nowMs();
+    return verdict.outcome === 'user' && (now < fromMs || now > toMs) ? expired(now, fromMs, toMs) : verdict;
+  };
+}
+
+/** As Go writes a time. */
+const formatTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
+const failed = (error: string): CertificateVerdict => ({ outcome: 'failed', error });
+
+function expired(nowMs: number, fromMs: number, toMs: number): CertificateVerdict {
+  const relation = nowMs > toMs ? `is after ${formatTime(toMs)}` : `is before ${formatTime(fromMs)}`;
+  return failed(`verifying certificate failed: x509: certificate has expired or is not yet valid: current time ${formatTime(nowMs)} ${relation}`);
+}
+
+function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certificate[]): Known {
+  const always = { fromMs: 0, toMs: Infinity };
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(der);
+  } catch (error) {
+    return { ...always, verdict: failed(`x509: the client certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`) };
+  }
+  const issuer = trusted.find((authority) => isIssuedBy(certificate, authority));
+  if (issuer === undefined) return { ...always, verdict: failed(`verifying certificate SN=${BigInt(`0x${certificate.serialNumber}`)} failed: x509: certificate signed by unknown authority`) };
+  // Absent: for all purposes. Node calls the extended usages `keyUsage`.
+  const usages: readonly string[] | undefined = certificate.keyUsage;
+  if (usages !== undefined && !usages.includes(extendedUsages.clientAuth) && !usages.includes(extendedUsages.any)) {
+    return { ...always, verdict: failed('verifying certificate failed: x509: certificate specifies an incompatible key usage') };
+  }
+  const fromMs = Math.max(certificate.validFromDate.getTime(), issuer.validFromDate.getTime());
+  const toMs = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
+  return { verdict: userOf(certificate, fingerprint), fromMs, toMs };
+}
+
+function userOf(certificate: X509Certificate, fingerprint: string): CertificateVerdict {
+  const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | readonly string[] | undefined>>;
+  const values = (field: string): readonly string[] => [subject[field] ?? []].flat();
+  const name = values('CN').at(-1);
+  if (name === undefined || name === '') return { outcome: 'none' };
+  const uids = values(UID);
+  if (uids.length > 1) return failed(`expected 1 UID, but found multiple: [${uids.join(' ')}]`);
+  if (uids[0] === '') return failed('UID cannot be an empty string');
+  const user: CertificateUser = { name, groups: values('O'), extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }, ...(uids[0] !== undefined && { uid: uids[0] }) };
+  return { outcome: 'user', user };
+}
