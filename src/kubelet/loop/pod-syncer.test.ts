@@ -44,6 +44,7 @@ function harness() {
     onSync: (): void => undefined,
     granted: undefined as Pod | undefined,
     resizes: [] as string[],
+    objects: [] as string[],
     standing: { kind: 'admitted' } as Standing,
     cached: emptyPodRuntimeStatus(identity, 0),
   };
@@ -67,6 +68,7 @@ function harness() {
     },
     cache: { getOrEmpty: () => world.cached, isRead: () => world.isRead, isSure: () => world.isSure },
     readRuntime: async () => (world.isSure ? world.left : world.read()),
+    objects: { registerPod: () => void world.objects.push('registered'), unregisterPod: () => void world.objects.push(`unregistered after ${calls.at(-1)}`) },
     volumes: { ensure: async () => (calls.push('ensure volumes'), new Map()), podEnds: () => undefined, tearDown: async () => void calls.push('tear down') },
     userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
     cgroups: { ensurePodCgroup: async () => (world.cgroupError === undefined ? { cgroupParent: '', existed: world.existed } : Promise.reject(world.cgroupError)), removePodCgroup: async () => void calls.push('remove cgroup') },
@@ -95,6 +97,14 @@ function harness() {
 }
 
 describe('a pass over a pod', () => {
+  it('has the objects of the pod at hand before anything is made of it, until its volumes are gone', async () => {
+    const { sync, syncer, world } = harness();
+    world.onSync = () => void world.objects.push('made');
+    await sync();
+    await syncer.syncTerminatedPod({ pod: buildPod(), all: false, signal });
+    assert.deepEqual(world.objects, ['registered', 'made', 'unregistered after tear down']);
+  });
+
   it('waits for the runtime to tell what runs of it, rather than start a second instance', async () => {
     const { sync, calls, world } = harness();
     world.isRead = false;

@@ -17,6 +17,7 @@ import type { Termination, TerminatingSubject } from '../features/pod-workers/wo
 import { podUid, type PodUid } from '../model/ids.ts';
 import type { PodVolumes } from '../model/pod-volumes.ts';
 import { isAnythingRunning, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { PodObjects } from '../ports/cluster-objects.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
 import type { NamespaceOptions } from '../ports/runtime.ts';
 import type { StatusUpdater } from './status-updater.ts';
@@ -46,6 +47,8 @@ export interface PodSyncerParts {
   };
   /** Reads the pod anew from the runtime; undefined when nothing is left of it. */
   readRuntime: (uid: PodUid) => Promise<PodRuntimeStatus | undefined>;
+  /** Secrets, config maps and tokens are had for as long as the pod may need them. */
+  objects: PodObjects;
   volumes: { ensure(pod: Pod, signal: AbortSignal): Promise<PodVolumes>; podEnds(uid: PodUid): void; tearDown(uid: PodUid): Promise<void> };
   cgroups: { ensurePodCgroup(pod: Pod): Promise<{ cgroupParent: string; existed: boolean }>; removePodCgroup(uid: PodUid): Promise<void> };
   userNamespaces: { ensure(pod: Pod): Promise<NamespaceOptions['userns']>; release(uid: PodUid): Promise<void> };
@@ -101,6 +104,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (standing.kind === 'held') return this.#waitForAdmission(pod, standing);
     const problem = isHostNetwork(pod) ? undefined : networkError();
     if (problem !== undefined) return this.#waitForNetwork(pod, problem);
+    this.#parts.objects.registerPod(pod);
     const actual = cache.getOrEmpty(nameOf(pod));
     if (isAnythingRunning(actual)) {
       await this.#killUngrouped(pod, actual, signal);
@@ -179,6 +183,7 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#parts.admission.podStopped(uid);
     status.refresh(uid);
     await volumes.tearDown(uid);
+    this.#parts.objects.unregisterPod(pod);
     await cgroups.removePodCgroup(uid);
     await userNamespaces.release(uid);
     if (all) await collect(uid);

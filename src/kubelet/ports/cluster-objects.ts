@@ -1,4 +1,5 @@
 import type { ConfigMap } from '../../api/core/config-map.ts';
+import type { Pod } from '../../api/core/pod.ts';
 import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { Secret } from '../../api/core/secret.ts';
@@ -36,4 +37,12 @@ export interface ClusterObjects {
   list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][] | Promise<readonly ClusterKinds[Kind][]>;
   /** Calls `listener` for what appears, changes or vanishes, once it is in place; returns the function that ends it. */
   onChange(listener: (change: ClusterObjectChange) => void): () => void;
+}
+
+/** Who must have the objects of a pod at hand for as long as the pod is on the node (upstream: secret_manager.go RegisterPod and its kin). Both are said again and again. */
+export interface PodObjects {
+  /** Before anything of the pod is made, and again whenever its spec may name others. */
+  registerPod(pod: Pod): void;
+  /** Nothing of the pod is left that could need them. */
+  unregisterPod(pod: Pod): void;
 }

@@ -1,5 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 import { ObjectStore } from '../../features/pod-config/object-store.ts';
+import type { PodObjects } from '../../ports/cluster-objects.ts';
 import type { TokenSource } from '../../ports/tokens.ts';
 import type { Knowledge } from './compose-context.ts';
 import type { World } from './world.ts';
@@ -9,8 +10,11 @@ const noTokens: TokenSource = {
   request: () => Promise.reject(new KubeletError('Unavailable', 'cannot use TokenManager when kubelet is in standalone mode')),
 };
 
+/** Manifests are at hand all the time. */
+const noPodObjects: PodObjects = { registerPod: () => undefined, unregisterPod: () => undefined };
+
 /** Where features look up what is beside pods. */
-export function composeClusterObjects({ log }: World): Pick<Knowledge, 'objects' | 'localObjects' | 'tokens'> {
+export function composeClusterObjects({ log }: World): Pick<Knowledge, 'objects' | 'localObjects' | 'tokens' | 'podObjects'> {
   const localObjects = new ObjectStore(log);
-  return { objects: localObjects, localObjects, tokens: noTokens };
+  return { objects: localObjects, localObjects, tokens: noTokens, podObjects: noPodObjects };
 }

@@ -12,7 +12,7 @@ import type { ImageManager } from '../../features/images/image-manager.ts';
 import type { Pleg } from '../../features/pleg/pleg.ts';
 import type { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
 import type { ObjectStore } from '../../features/pod-config/object-store.ts';
-import type { ClusterObjects } from '../../ports/cluster-objects.ts';
+import type { ClusterObjects, PodObjects } from '../../ports/cluster-objects.ts';
 import type { TokenSource } from '../../ports/tokens.ts';
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import type { PodStore } from '../../features/pod-store/pod-store.ts';
@@ -35,6 +35,8 @@ export interface Knowledge {
   /** Objects that manifests carry beside pods. On a node of a cluster nobody looks them up. */
   localObjects: ObjectStore;
   tokens: TokenSource;
+  /** Told of each pod that is taken up, and when nothing of it is left. */
+  podObjects: PodObjects;
   cache: RuntimeCache;
   board: ActivityBoard;
   recorder: EventLog;

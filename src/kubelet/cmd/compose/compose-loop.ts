@@ -165,6 +165,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     runtime: actors.podRuntime,
     cache: knowledge.cache,
     readRuntime: (uid) => actors.pleg.refresh(uid),
+    objects: knowledge.podObjects,
     volumes: actors.volumes,
     cgroups: actors.cgroups,
     userNamespaces: {
