@@ -59,7 +59,7 @@ export class StateFile<T> {
       if (!isKind(error, 'NotFound')) log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
       return undefined;
     }
-    const value = open(text);
+    const value = openState(text);
     if (value !== undefined && accept(value)) return value;
     const aside = `${path}.corrupt`;
     log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', { path, movedTo: aside });
@@ -107,7 +107,7 @@ export class StateFile<T> {
     const spentMs = this.#spentUntilMs;
     this.#spentUntilMs = Math.max(this.#spentUntilMs, clock.monotonicMs()) + spacingMs;
     try {
-      const text = seal(snapshot());
+      const text = sealState(snapshot());
       if (text === this.#lastWritten) {
         this.#spentUntilMs = spentMs;
         return;
@@ -133,12 +133,14 @@ function checksumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-function seal(value: unknown): string {
+/** A value as it stands in a file, with a checksum. */
+export function sealState(value: unknown): string {
   const text = JSON.stringify(value);
   return `{"checksum":"${checksumOf(text)}","value":${text}}\n`;
 }
 
-function open(text: string): unknown {
+/** Undefined for what is not as it was written. */
+export function openState(text: string): unknown {
   try {
     const envelope = JSON.parse(text) as Partial<Envelope>;
     if (typeof envelope.checksum !== 'string' || envelope.checksum !== checksumOf(JSON.stringify(envelope.value))) return undefined;
