@@ -36,7 +36,7 @@ const config = tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/base/**', 'src/kubelet/adapters/**', 'src/kubelet/cmd/**', 'src/control-plane/cmd/**', 'src/client/**', 'src/up/**', 'src/cri/**', '**/*.test.ts', '**/testing/**'],
+    ignores: ['src/base/**', 'src/kubelet/adapters/**', 'src/kubelet/cmd/**', 'src/control-plane/cmd/**', 'src/client/**', 'src/up/**', 'src/node-network/adapters/**', 'src/node-network/cmd/**', 'src/cri/**', '**/*.test.ts', '**/testing/**'],
     rules: {
       'no-restricted-syntax': ['error', ...always, ...noAmbientTime],
       'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'setImmediate', 'performance', 'process', 'console', 'fetch'].flat(),

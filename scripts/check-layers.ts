@@ -42,12 +42,16 @@ export const allowed: Record<string, readonly string[]> = {
       (part) => `control-plane/${part}`,
     ),
   ],
-  up: ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd', 'client', 'control-plane/cmd'],
+  'node-network/service-routing': ['base', 'api'],
+  'node-network/dns': ['base', 'api'],
+  'node-network/adapters': ['base', 'node-network/service-routing', 'node-network/dns'],
+  'node-network/cmd': ['base', 'api', 'client', 'node-network/service-routing', 'node-network/dns', 'node-network/adapters'],
+  up: ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd', 'client', 'control-plane/pki', 'control-plane/cmd'],
 };
 
 /** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */
 const outerIo = /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
-const ioAllowed = /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|grpc\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
+const ioAllowed = /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
   file: string;
@@ -58,7 +62,7 @@ interface Finding {
 function layerOf(file: string): { exact: string; rule: string } | undefined {
   const parts = file.split('/').slice(1);
   const [top, part, concept] = parts;
-  if (top !== 'kubelet' && top !== 'control-plane') return top === undefined ? undefined : { exact: top, rule: top };
+  if (top !== 'kubelet' && top !== 'control-plane' && top !== 'node-network') return top === undefined ? undefined : { exact: top, rule: top };
   if ((top === 'kubelet' && part === 'features') || (top === 'control-plane' && part === 'controllers')) return { exact: `${top}/${part}/${concept}`, rule: `${top}/${part}/*` };
   return { exact: `${top}/${part}`, rule: `${top}/${part}` };
 }

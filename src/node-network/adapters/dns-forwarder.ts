@@ -1,0 +1,103 @@
+/** Asks the node's name servers over UDP and TCP. */
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { readFile } from 'node:fs/promises';
+import { connect, isIPv6 } from 'node:net';
+import { KubeletError } from '../../base/errors.ts';
+import { isAnswerTo, isTruncated, nameServers, withId } from '../dns/forward-plan.ts';
+import type { Forwarder, Transport } from '../dns/name-service.ts';
+import { TcpFrames, tcpFrame } from './dns-frames.ts';
+
+export interface DnsForwarderOptions {
+  /** Read for each question, so that a change counts at once. */
+  readonly resolvConf: string;
+  /** Our own address, which is never asked. */
+  readonly ownAddress: string;
+  readonly timeoutMs?: number;
+  /** Questions under way at once; CoreDNS's number. */
+  readonly limit?: number;
+  readonly port?: number;
+}
+
+export function createDnsForwarder({ resolvConf, ownAddress, timeoutMs = 2000, limit = 1000, port = 53 }: DnsForwarderOptions): Forwarder {
+  let underWay = 0;
+  return {
+    ask: async (question, transport) => {
+      if (underWay >= limit) throw new KubeletError('Unavailable', `${limit} questions wait for the node's name servers already`, { op: 'forward' });
+      underWay += 1;
+      try {
+        return await askInTurn(question, transport, { servers: nameServers(await readFile(resolvConf, 'utf8'), ownAddress), timeoutMs, port });
+      } finally {
+        underWay -= 1;
+      }
+    },
+  };
+}
+
+interface Asking {
+  readonly servers: readonly string[];
+  readonly timeoutMs: number;
+  readonly port: number;
+}
+
+/** Each server twice, as the C library does. An id and a port of its own for each try: whoever does not see the question cannot answer it. */
+async function askInTurn(question: Buffer, transport: Transport, { servers, timeoutMs, port }: Asking): Promise<Buffer> {
+  let last: unknown = new KubeletError('NotFound', 'the node names no name server', { op: 'forward' });
+  for (const server of [...servers, ...servers]) {
+    try {
+      const id = randomInt(65_536);
+      const ask = transport === 'udp' ? askUdp : askTcp;
+      const answer = await ask({ server, port, question: withId(question, id), id, timeoutMs });
+      return withId(answer, question.readUInt16BE(0));
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}
+
+interface OneTry {
+  readonly server: string;
+  readonly port: number;
+  readonly question: Buffer;
+  readonly id: number;
+  readonly timeoutMs: number;
+}
+
+/** What was too long is handed on as it is: the client, told so, asks again over TCP. */
+function askUdp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(isIPv6(server) ? 'udp6' : 'udp4');
+    const end = (finish: () => void): void => {
+      clearTimeout(timer);
+      socket.close();
+      finish();
+    };
+    const timer = setTimeout(() => end(() => reject(new KubeletError('Timeout', `${server} did not answer within ${timeoutMs} ms`, { op: 'forward' }))), timeoutMs);
+    socket.on('error', (error) => end(() => reject(error)));
+    // Connected: the kernel drops what another sends, and tells when nobody listens.
+    socket.connect(port, server, () => socket.send(question));
+    socket.on('message', (answer) => {
+      if (isTruncated(answer) ? answer.readUInt16BE(0) === id : isAnswerTo(question, answer, id)) end(() => resolve(answer));
+    });
+  });
+}
+
+function askTcp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: server, port });
+    const timer = setTimeout(() => socket.destroy(new KubeletError('Timeout', `${server} did not answer within ${timeoutMs} ms`, { op: 'forward' })), timeoutMs);
+    const frames = new TcpFrames((answer) => {
+      if (!isAnswerTo(question, answer, id)) return;
+      resolve(answer);
+      socket.destroy();
+    });
+    socket.on('connect', () => socket.write(tcpFrame(question)));
+    socket.on('data', (chunk: Buffer) => frames.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', () => {
+      clearTimeout(timer);
+      reject(new KubeletError('Unavailable', `${server} hung up`, { op: 'forward' }));
+    });
+  });
+}

@@ -1,0 +1,26 @@
+/** The cluster's names from informers. */
+import { endpointLabels } from '../../api/annotations.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { endpointSlices, namespaces, services } from '../../api/client/resource-types.ts';
+import type { ClusterView } from './cluster-names.ts';
+
+/** Undefined until all kinds were listed once. Afterwards what was last known counts, however long the API server is away. */
+export function followClusterView(informers: Informers, domain: string): () => ClusterView | undefined {
+  const all = [informers.for(services), informers.for(endpointSlices), informers.for(namespaces)] as const;
+  const [serviceInformer, sliceInformer, namespaceInformer] = all;
+  const slicesOf = sliceInformer.index('service', ({ metadata }) => {
+    const name = metadata.labels?.[endpointLabels.serviceName];
+    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+  });
+  const slicesWith = sliceInformer.index('address', ({ endpoints }) => [...new Set((endpoints ?? []).flatMap(({ addresses }) => addresses))]);
+  const servicesAt = serviceInformer.index('address', ({ spec }) => [...new Set(spec.clusterIPs ?? [spec.clusterIP ?? ''])]);
+  const view: ClusterView = {
+    domain: domain.toLowerCase().replace(/\.$/, ''),
+    hasNamespace: (name) => namespaceInformer.get({ namespace: '', name }) !== undefined,
+    service: (namespace, name) => serviceInformer.get({ namespace, name }),
+    slices: (namespace, name) => slicesOf.get(`${namespace}/${name}`),
+    servicesAt: (ip) => servicesAt.get(ip),
+    slicesWith: (ip) => slicesWith.get(ip),
+  };
+  return () => (all.every((informer) => informer.hasSynced()) ? view : undefined);
+}

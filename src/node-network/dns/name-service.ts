@@ -1,0 +1,55 @@
+/** Answers for the cluster's names from what is known, and asks the node's name servers for all others. */
+import { decode, encode } from 'dns-packet';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { answerFromCluster, type Query, readQuery, serverFailure, writeAnswer } from './answer-query.ts';
+import type { ClusterView } from './cluster-names.ts';
+
+export interface Forwarder {
+  /** The answer of one of the node's name servers, under the question's id. Throws when none answers in time, or too many questions are under way. */
+  ask(question: Buffer, transport: Transport): Promise<Buffer>;
+}
+
+export type Transport = 'udp' | 'tcp';
+const TCP_BYTES = 65_535;
+
+export interface NameServiceOptions {
+  /** Undefined until everything is known: half a view would deny names that exist. */
+  readonly view: () => ClusterView | undefined;
+  readonly forwarder: Forwarder;
+  readonly log: Logger;
+}
+
+/** Undefined: nothing to be sent. Never throws, whatever the message. */
+export type NameService = (message: Buffer, transport: Transport) => Promise<Buffer | undefined>;
+
+export function createNameService({ view, forwarder, log }: NameServiceOptions): NameService {
+  /** The name is another's: what that one's address is, below the name that was asked. */
+  const followAlias = async (query: Query, answer: NonNullable<ReturnType<typeof answerFromCluster>>, cluster: ClusterView): Promise<void> => {
+    const name = answer.alias;
+    if (name === undefined) return;
+    const question = { ...query.question, name };
+    const own = answerFromCluster({ ...query, question }, cluster);
+    const further = own?.answer ?? decode(await forwarder.ask(encode({ type: 'query', id: 0, flags: query.packet.flags ?? 0, questions: [question] }), 'tcp'));
+    answer.answer.answers = [...(answer.answer.answers ?? []), ...(further.answers ?? [])];
+  };
+  return async (message, transport) => {
+    const read = readQuery(message);
+    if (read.kind === 'ignored') return undefined;
+    if (read.kind === 'refused') return read.answer;
+    const { query } = read;
+    const limit = transport === 'udp' ? query.udpBytes : TCP_BYTES;
+    try {
+      const cluster = view();
+      if (cluster === undefined) return writeAnswer(serverFailure(query), limit);
+      const own = answerFromCluster(query, cluster);
+      if (own === undefined) return await forwarder.ask(message, transport);
+      // An alias whose address nobody tells is still the answer: the client may ask further.
+      await followAlias(query, own, cluster).catch((error: unknown) => log.debug(4, 'an alias could not be followed', { alias: own.alias, error: errorMessage(error) }));
+      return writeAnswer(own.answer, limit);
+    } catch (error) {
+      log.debug(4, 'a question could not be answered', { name: query.question.name, error: errorMessage(error) });
+      return writeAnswer(serverFailure(query), limit);
+    }
+  };
+}

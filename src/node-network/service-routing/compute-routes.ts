@@ -1,0 +1,95 @@
+import type { Service, ServicePort } from '../../api/core/service.ts';
+import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import { type Backend, isIpv4, isPort, selectBackends } from './select-backends.ts';
+
+export type RouteProtocol = 'tcp' | 'udp' | 'sctp';
+
+/** One port of one service, and where its traffic goes. */
+export interface ServiceRoute {
+  /** `namespace/name:port`, for people. */
+  readonly name: string;
+  readonly protocol: RouteProtocol;
+  readonly clusterIp: string;
+  readonly port: number;
+  readonly nodePort: number | undefined;
+  /** externalIPs, and the addresses of a load balancer that leaves the work to the nodes. */
+  readonly externalIps: readonly ExternalAddress[];
+  /** How long a client stays with its endpoint; absent: not at all. */
+  readonly affinitySeconds: number | undefined;
+  readonly all: readonly Backend[];
+  readonly local: readonly Backend[];
+  /** Traffic from within the cluster stays on its node. */
+  readonly internalLocal: boolean;
+  /** Traffic from outside does, and keeps its source address. */
+  readonly externalLocal: boolean;
+}
+
+export interface ExternalAddress {
+  readonly ip: string;
+  /** Empty: from everywhere. */
+  readonly sourceRanges: readonly string[];
+}
+
+const PROTOCOLS: Readonly<Record<string, RouteProtocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
+/** Upstream's, three hours. */
+const AFFINITY_SECONDS = 10_800;
+
+/**
+ * Every port of every service with an IPv4 address of its own. Headless services and those that are only names have none; who asks for another
+ * proxy (`service.kubernetes.io/service-proxy-name`) gets none of us. Sorted, so that the same services give the same routes in whatever order they came.
+ */
+export function computeRoutes(services: readonly Service[], slicesOf: (service: Service) => readonly EndpointSlice[], nodeName: string): ServiceRoute[] {
+  return services
+    .filter(isRouted)
+    .flatMap((service) => {
+      const slices = slicesOf(service);
+      return (service.spec.ports ?? []).flatMap((port) => routeOf(service, port, slices, nodeName) ?? []);
+    })
+    .sort((left, right) => compare(left.name, right.name) || compare(left.protocol, right.protocol));
+}
+
+const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+const isName = (text: string): boolean => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
+
+function isRouted({ metadata, spec }: Service): boolean {
+  if (spec.type === 'ExternalName' || metadata.labels?.['service.kubernetes.io/service-proxy-name'] !== undefined) return false;
+  return clusterIpOf(spec) !== undefined && isName(metadata.namespace) && isName(metadata.name);
+}
+
+function clusterIpOf(spec: Service['spec']): string | undefined {
+  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).find(isIpv4);
+}
+
+function routeOf(service: Service, servicePort: ServicePort, slices: readonly EndpointSlice[], nodeName: string): ServiceRoute | undefined {
+  const { metadata, spec } = service;
+  const { name: portName = '', port, nodePort } = servicePort;
+  const protocol = PROTOCOLS[servicePort.protocol ?? 'TCP'];
+  const clusterIp = clusterIpOf(spec);
+  if (protocol === undefined || clusterIp === undefined || !isPort(port) || (portName !== '' && !isName(portName))) return undefined;
+  const reachedFromOutside = spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.externalIPs ?? []).length > 0;
+  return {
+    name: `${metadata.namespace}/${metadata.name}:${portName === '' ? port : portName}`,
+    protocol,
+    clusterIp,
+    port,
+    nodePort: spec.type === 'ClusterIP' || !isPort(nodePort) ? undefined : nodePort,
+    externalIps: externalAddresses(service),
+    affinitySeconds: spec.sessionAffinity === 'ClientIP' ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS) : undefined,
+    ...selectBackends(slices, { nodeName, portName, protocol: servicePort.protocol ?? 'TCP' }),
+    internalLocal: spec.internalTrafficPolicy === 'Local',
+    externalLocal: reachedFromOutside && spec.externalTrafficPolicy === 'Local',
+  };
+}
+
+function externalAddresses({ spec, status }: Service): ExternalAddress[] {
+  const given = (spec.externalIPs ?? []).map((ip) => ({ ip, sourceRanges: [] }));
+  const sourceRanges = (spec.loadBalancerSourceRanges ?? []).map((range) => range.trim()).filter(isIpv4Range);
+  const ingress = spec.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress ?? []) : [];
+  const balanced = ingress.filter(({ ipMode }) => ipMode !== 'Proxy').map(({ ip = '' }) => ({ ip, sourceRanges }));
+  return [...given, ...balanced].filter(({ ip }) => isIpv4(ip));
+}
+
+function isIpv4Range(range: string): boolean {
+  const [ip = '', length = ''] = range.split('/');
+  return isIpv4(ip) && /^\d{1,2}$/.test(length) && Number(length) <= 32;
+}

@@ -1,0 +1,74 @@
+import { type Jump, type Ruleset, type Table, TABLES } from './ruleset.ts';
+
+/** What of ours is in the kernel, as `iptables-save` tells it. */
+export interface PresentRules {
+  /** Own chains, and how many rules each has. */
+  readonly chains: Readonly<Record<Table, ReadonlyMap<string, number>>>;
+  /** `FROM TO` for each jump from a chain of the kernel's to one of ours. */
+  readonly jumps: Readonly<Record<Table, ReadonlySet<string>>>;
+}
+
+const jumpKey = ({ from, to }: Jump): string => `${from} ${to}`;
+
+/** `saved` is what `iptables-save` wrote, of both tables. */
+export function parsePresent(saved: string, chainPrefix: string): PresentRules {
+  const chains: Record<Table, Map<string, number>> = { nat: new Map(), filter: new Map() };
+  const jumps: Record<Table, Set<string>> = { nat: new Set(), filter: new Set() };
+  const isOwn = (chain: string): boolean => chain.startsWith(`${chainPrefix}-`);
+  let table: Table | undefined;
+  for (const line of saved.split('\n')) {
+    if (line.startsWith('*')) table = TABLES.find((each) => each === line.slice(1).trim());
+    if (table === undefined) continue;
+    const [word = '', chain = ''] = line.split(' ', 2);
+    if (word.startsWith(':') && isOwn(word.slice(1))) chains[table].set(word.slice(1), 0);
+    if (word !== '-A') continue;
+    if (isOwn(chain)) chains[table].set(chain, (chains[table].get(chain) ?? 0) + 1);
+    const target = / -j (\S+)/.exec(line)?.[1] ?? '';
+    if (!isOwn(chain) && isOwn(target)) jumps[table].add(`${chain} ${target}`);
+  }
+  return { chains, jumps };
+}
+
+/** Whether the kernel holds as many chains, rules and jumps of ours as it was given. A flush, by whom ever, shows here. */
+export function isWhole(applied: Ruleset, present: PresentRules): boolean {
+  return TABLES.every((table) => {
+    const { chains, jumps } = applied[table];
+    return chains.size === present.chains[table].size && [...chains].every(([chain, rules]) => present.chains[table].get(chain) === rules.length) && jumps.every((jump) => present.jumps[table].has(jumpKey(jump)));
+  });
+}
+
+/**
+ * The input of `iptables-restore --noflush` that makes `present` into `wanted`: what has changed since `applied` (absent: nothing is known, so all), each
+ * table at once. Undefined when there is nothing to do. Chains of others are not touched.
+ */
+export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
+  const parts = TABLES.flatMap((table) => {
+    const { chains, jumps } = wanted[table];
+    const there = present.chains[table];
+    const changed = [...chains].filter(([chain, rules]) => !there.has(chain) || !sameRules(rules, applied?.[table].chains.get(chain)));
+    const stale = [...there.keys()].filter((chain) => !chains.has(chain));
+    const missing = jumps.filter((jump) => !present.jumps[table].has(jumpKey(jump)));
+    if (changed.length + stale.length + missing.length === 0) return [];
+    return [
+      `*${table}`,
+      ...[...changed.map(([chain]) => chain), ...stale].map((chain) => `:${chain} - [0:0]`),
+      ...changed.flatMap(([chain, rules]) => rules.map((rule) => `-A ${chain} ${rule}`)),
+      // In front, because another's rule may accept everything; ours speak only of addresses of services.
+      ...missing.map(({ from, to, match }) => `-I ${from} 1 ${match === undefined ? '' : `${match} `}-j ${to}`),
+      ...stale.map((chain) => `-X ${chain}`),
+      'COMMIT',
+    ];
+  });
+  return parts.length === 0 ? undefined : `${parts.join('\n')}\n`;
+}
+
+/** What the kernel holds after `wanted` was applied. */
+export function presentAfter(wanted: Ruleset): PresentRules {
+  const chains = (table: Table): Map<string, number> => new Map([...wanted[table].chains].map(([chain, rules]) => [chain, rules.length]));
+  const jumps = (table: Table): Set<string> => new Set(wanted[table].jumps.map(jumpKey));
+  return { chains: { nat: chains('nat'), filter: chains('filter') }, jumps: { nat: jumps('nat'), filter: jumps('filter') } };
+}
+
+function sameRules(left: readonly string[], right: readonly string[] | undefined): boolean {
+  return right !== undefined && left.length === right.length && left.every((rule, index) => rule === right[index]);
+}

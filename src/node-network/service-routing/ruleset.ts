@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import type { Backend } from './select-backends.ts';
+import type { RouteProtocol, ServiceRoute } from './compute-routes.ts';
+
+/** The part of the node's packet filter that is ours: chains with our prefix, and the jumps to them from the kernel's own chains. */
+export interface Ruleset {
+  readonly nat: TableRules;
+  readonly filter: TableRules;
+}
+
+export const TABLES = ['nat', 'filter'] as const;
+export type Table = (typeof TABLES)[number];
+
+export interface TableRules {
+  /** Each rule as `iptables -A CHAIN` takes it, without those two words. */
+  readonly chains: ReadonlyMap<string, readonly string[]>;
+  readonly jumps: readonly Jump[];
+}
+
+export interface Jump {
+  readonly from: string;
+  /** One of `chains`. */
+  readonly to: string;
+  /** What stands before `-j`. */
+  readonly match?: string;
+}
+
+export interface RulesFacts {
+  /** At most 14 characters; all chains are called `PREFIX-...`. */
+  readonly chainPrefix: string;
+  /** Addresses of pods: traffic from elsewhere gets the node's address, so that answers come back this way. */
+  readonly podCidr: string;
+  /** Addresses of services: what goes to one that nobody has is refused at once. */
+  readonly serviceCidr: string;
+  /** Bridged packets pass the filter, too. Without it answers between two pods of a bridge go past us: then the node stands in for every client. */
+  readonly bridgeNetfilter: boolean;
+}
+
+/** Upstream's mark for what is to leave with the node's address; who else uses it means the same. */
+const MARK = '0x4000/0x4000';
+
+/** Renders routes; the same routes always give the same rules, and what a rule says of one service depends on that service alone. */
+export function renderRuleset(routes: readonly ServiceRoute[], facts: RulesFacts): Ruleset {
+  const writer = new RulesWriter(facts);
+  for (const route of routes) writer.add(route);
+  return writer.finish();
+}
+
+class RulesWriter {
+  readonly #facts: RulesFacts;
+  readonly #nat = new Map<string, string[]>();
+  readonly #services: string[] = [];
+  readonly #nodePorts: string[] = [];
+  readonly #refused: string[] = [];
+
+  constructor(facts: RulesFacts) {
+    this.#facts = facts;
+  }
+
+  add(route: ServiceRoute): void {
+    const internal = route.internalLocal ? route.local : route.all;
+    const external = route.externalLocal ? route.local : route.all;
+    const comment = `-m comment --comment "${route.name}"`;
+    const to = (ip: string): string => `-d ${ip}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
+    // Of a policy "Local" that has nobody here the packet is dropped, not refused: another node may be meant (upstream's choice).
+    const verdict = route.all.length > 0 ? '-j DROP' : refusal(route.protocol);
+    if (internal.length > 0) this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
+    else this.#refused.push(`${to(route.clusterIp)} ${verdict}`);
+    for (const { ip, sourceRanges } of route.externalIps) {
+      if (external.length === 0) this.#refused.push(`${to(ip)} ${verdict}`);
+      else for (const from of sourceRanges.length === 0 ? [''] : sourceRanges) this.#services.push(`${from === '' ? '' : `-s ${from} `}${to(ip)} -j ${this.#externalChain(route)}`);
+    }
+    if (route.nodePort === undefined) return;
+    const toNode = `-p ${route.protocol} -m ${route.protocol} --dport ${route.nodePort} ${comment}`;
+    if (external.length > 0) this.#nodePorts.push(`${toNode} -j ${this.#externalChain(route)}`);
+    else this.#refused.push(`-m addrtype --dst-type LOCAL ${toNode} ${verdict}`);
+  }
+
+  finish(): Ruleset {
+    const { chainPrefix, serviceCidr } = this.#facts;
+    const [services, nodePorts, mark, masquerade, refused] = ['SERVICES', 'NODEPORTS', 'MARK', 'POSTROUTING', 'REJECT'].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
+    // Addresses of the loopback network cannot leave the machine, so a node port on them would lead nowhere.
+    this.#nat.set(services, [...this.#services, `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`]);
+    this.#nat.set(nodePorts, this.#nodePorts);
+    this.#nat.set(mark, [`-j MARK --set-xmark ${MARK}`]);
+    this.#nat.set(masquerade, [`-m mark ! --mark ${MARK} -j RETURN`, '-j MARK --set-xmark 0x4000/0x0', '-j MASQUERADE --random-fully']);
+    const rest = (['tcp', 'udp', 'sctp'] as const).map((protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol)}`);
+    return {
+      nat: { chains: this.#nat, jumps: [{ from: 'PREROUTING', to: services }, { from: 'OUTPUT', to: services }, { from: 'POSTROUTING', to: masquerade }] },
+      filter: {
+        chains: new Map([[refused, [...this.#refused, ...rest]]]),
+        jumps: ['INPUT', 'FORWARD', 'OUTPUT'].map((from) => ({ from, to: refused, match: '-m conntrack --ctstate NEW' })),
+      },
+    };
+  }
+
+  /** From outside: through the node, or to its own pods with the client's address kept. */
+  #externalChain(route: ServiceRoute): string {
+    const chain = this.#name('X', route);
+    if (this.#nat.has(chain)) return chain;
+    const rules: string[] = [];
+    this.#nat.set(chain, rules);
+    if (!route.externalLocal) {
+      rules.push(`-j ${this.#markChain}`, `-j ${this.#chainOf(route, 'S')}`);
+      return chain;
+    }
+    // Pods and the node itself are inside the cluster: for them the policy does not count.
+    const cluster = this.#chainOf(route, 'S');
+    rules.push(`-s ${this.#facts.podCidr} -j ${cluster}`, `-m addrtype --src-type LOCAL -j ${this.#markChain}`, `-m addrtype --src-type LOCAL -j ${cluster}`, `-j ${this.#chainOf(route, 'L')}`);
+    return chain;
+  }
+
+  /** Chooses among all endpoints (S) or those of this node (L). */
+  #chainOf(route: ServiceRoute, which: 'S' | 'L'): string {
+    const chain = this.#name(which, route);
+    if (this.#nat.has(chain)) return chain;
+    const rules: string[] = [];
+    this.#nat.set(chain, rules);
+    const backends = which === 'S' ? route.all : route.local;
+    const { podCidr, bridgeNetfilter } = this.#facts;
+    const toService = `-d ${route.clusterIp}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port}`;
+    rules.push(bridgeNetfilter ? `! -s ${podCidr} ${toService} -j ${this.#markChain}` : `${toService} -j ${this.#markChain}`);
+    const chains = backends.map((backend) => this.#backendChain(route, backend));
+    if (route.affinitySeconds !== undefined) for (const each of chains) rules.push(`-m recent --name ${each} --rcheck --seconds ${route.affinitySeconds} --reap --rsource -j ${each}`);
+    chains.forEach((each, index) => {
+      const left = chains.length - index;
+      rules.push(left === 1 ? `-j ${each}` : `-m statistic --mode random --probability ${(1 / left).toFixed(10)} -j ${each}`);
+    });
+    return chain;
+  }
+
+  #backendChain(route: ServiceRoute, { ip, port }: Backend): string {
+    const chain = this.#name('E', route, `${ip}:${port}`);
+    if (this.#nat.has(chain)) return chain;
+    const remember = route.affinitySeconds === undefined ? '' : `-m recent --name ${chain} --set --rsource `;
+    // A pod that reaches itself by its service would answer itself directly, and not understand the answer.
+    this.#nat.set(chain, [`-s ${ip}/32 -j ${this.#markChain}`, `-p ${route.protocol} -m ${route.protocol} ${remember}-j DNAT --to-destination ${ip}:${port}`]);
+    return chain;
+  }
+
+  get #markChain(): string {
+    return `${this.#facts.chainPrefix}-MARK`;
+  }
+
+  /** Names of chains have at most 28 characters, so a service's stands in them as a digest. */
+  #name(kind: 'S' | 'L' | 'X' | 'E', route: ServiceRoute, backend = ''): string {
+    const digest = createHash('sha256').update(`${route.name}/${route.protocol}/${backend}`).digest('hex').slice(0, 12).toUpperCase();
+    return `${this.#facts.chainPrefix}-${kind}${digest}`;
+  }
+}
+
+function refusal(protocol: RouteProtocol): string {
+  return protocol === 'tcp' ? '-j REJECT --reject-with tcp-reset' : '-j REJECT --reject-with icmp-port-unreachable';
+}

@@ -1,0 +1,126 @@
+/**
+ * What kube-proxy does: keeps the node's packet filter as services and their endpoints want it.
+ * 1. Nothing is written before services and slices are known: a start with half a view would cut what runs.
+ * 2. A change is written within milliseconds; what changes meanwhile is in the next writing, and no two are closer than `gapMs`.
+ * 3. What a writing failed at is unknown: the next one writes all.
+ * 4. A look every `checkMs` finds what others have flushed.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { createLoop, type Loop } from '../../base/loop.ts';
+import type { Random } from '../../base/random.ts';
+import { endpointLabels } from '../../api/annotations.ts';
+import type { Informers } from '../../api/client/informer.ts';
+import { endpointSlices, services } from '../../api/client/resource-types.ts';
+import type { Service } from '../../api/core/service.ts';
+import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import { computeRoutes } from './compute-routes.ts';
+import type { PacketFilter } from './packet-filter.ts';
+import { computeRestore, isWhole, parsePresent, presentAfter, type PresentRules } from './restore-text.ts';
+import { renderRuleset, type Ruleset, type RulesFacts } from './ruleset.ts';
+
+export interface ServiceRouterOptions {
+  readonly informers: Informers;
+  readonly filter: PacketFilter;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly nodeName: string;
+  readonly facts: RulesFacts;
+}
+
+const GAP_MS = 30;
+const CHECK_MS = 10_000;
+const RETRY_MS = 1000;
+
+
+export interface ServiceRouter {
+  start(): void;
+  /** Resolves when the first whole set of rules is in the kernel. */
+  whenRouted(): Promise<void>;
+  /** Leaves the rules as they are: traffic goes on without us. */
+  stop(): Promise<void>;
+}
+
+export function createServiceRouter(options: ServiceRouterOptions): ServiceRouter {
+  const { informers, clock } = options;
+  const writer = new RulesWriting(options);
+  let timer: Timer | undefined;
+  const loop: Loop = createLoop({ ...options, name: 'service-routing', periodMs: () => (writer.failed ? RETRY_MS : CHECK_MS), pass: () => writer.pass() });
+  const wake = (): void => {
+    timer ??= clock.setTimer(Math.max(0, writer.earliestMs - clock.monotonicMs()), () => {
+      timer = undefined;
+      loop.wake();
+    });
+  };
+  const ends: (() => void)[] = [];
+  return {
+    start: () => {
+      for (const informer of [informers.for(services), informers.for(endpointSlices)]) ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
+      void informers.whenSynced().then(wake);
+      loop.start();
+    },
+    whenRouted: () => writer.routed,
+    stop: async () => {
+      ends.forEach((end) => end());
+      timer?.cancel();
+      await loop.stop();
+    },
+  };
+}
+
+class RulesWriting {
+  readonly routed: Promise<void>;
+  failed = false;
+  /** Monotonic; no writing before it. */
+  earliestMs = -Infinity;
+  readonly #options: ServiceRouterOptions;
+  readonly #slicesOf: (service: Service) => readonly EndpointSlice[];
+  #applied: Ruleset | undefined;
+  #checkedMs = -Infinity;
+  #markRouted: () => void = () => undefined;
+
+  constructor(options: ServiceRouterOptions) {
+    this.#options = options;
+    const slices = options.informers.for(endpointSlices).index('service', ({ metadata }) => {
+      const name = metadata.labels?.[endpointLabels.serviceName];
+      return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+    });
+    this.#slicesOf = ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`);
+    this.routed = new Promise((resolve) => (this.#markRouted = resolve));
+  }
+
+  async pass(): Promise<void> {
+    const { informers, filter, clock, log, facts, nodeName } = this.#options;
+    if (!informers.hasSynced()) return;
+    try {
+      const isDue = this.#applied === undefined || clock.monotonicMs() - this.#checkedMs >= CHECK_MS;
+      const looked = isDue ? await this.#look() : undefined;
+      const wanted = renderRuleset(computeRoutes(informers.for(services).list(), this.#slicesOf, nodeName), facts);
+      const text = computeRestore(wanted, looked ?? presentAfter(this.#applied ?? wanted), this.#applied);
+      if (text !== undefined) await filter.apply(text);
+      this.#applied = wanted;
+      this.failed = false;
+      this.#markRouted();
+    } catch (error) {
+      this.#applied = undefined;
+      this.failed = true;
+      log.error('rules of services could not be written', { error: errorMessage(error), retryMs: RETRY_MS });
+    } finally {
+      this.earliestMs = clock.monotonicMs() + GAP_MS;
+    }
+  }
+
+  /** What is in the kernel. When it is not what was written, nothing counts as written any more. */
+  async #look(): Promise<PresentRules> {
+    const { filter, clock, log, facts } = this.#options;
+    const present = parsePresent(await filter.read(), facts.chainPrefix);
+    this.#checkedMs = clock.monotonicMs();
+    if (this.#applied !== undefined && !isWhole(this.#applied, present)) {
+      log.warn('rules of services were changed by somebody else: writing them anew');
+      this.#applied = undefined;
+    }
+    return present;
+  }
+}
