@@ -1,4 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import { subjectValues } from './certificate-names.ts';
 import { extendedUsages } from './certificate-template.ts';
 import { isIssuedBy } from './judge-certificate.ts';
 import { certificatesOf } from './pem.ts';
@@ -90,13 +91,11 @@ function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certi
 }
 
 function userOf(certificate: X509Certificate, fingerprint: string): CertificateVerdict {
-  const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | readonly string[] | undefined>>;
-  const values = (field: string): readonly string[] => [subject[field] ?? []].flat();
-  const name = values('CN').at(-1);
+  const name = subjectValues(certificate, 'CN').at(-1);
   if (name === undefined || name === '') return { outcome: 'none' };
-  const uids = values(UID);
+  const uids = subjectValues(certificate, UID);
   if (uids.length > 1) return failed(`expected 1 UID, but found multiple: [${uids.join(' ')}]`);
   if (uids[0] === '') return failed('UID cannot be an empty string');
-  const user: CertificateUser = { name, groups: values('O'), extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }, ...(uids[0] !== undefined && { uid: uids[0] }) };
+  const user: CertificateUser = { name, groups: subjectValues(certificate, 'O'), extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }, ...(uids[0] !== undefined && { uid: uids[0] }) };
   return { outcome: 'user', user };
 }

@@ -1,4 +1,5 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
+import { canonicalAddress, namesOf } from './certificate-names.ts';
 import type { AltNames } from './certificate-template.ts';
 
 /** What is to become of a certificate that is there. `broken` needs a person: nothing is overwritten that somebody may have put there on purpose. */
@@ -33,17 +34,7 @@ export function isIssuedBy(certificate: X509Certificate, authority: X509Certific
 }
 
 /** The names that stand in the certificate by themselves: a name that only a wildcard covers is missing. */
-function missingNames({ subjectAltName = '' }: X509Certificate, { dnsNames, ipAddresses }: CertificateFacts['names']): string[] {
-  const there = new Set(subjectAltName.split(', '));
-  return [...dnsNames.filter((name) => !there.has(`DNS:${name}`)), ...ipAddresses.filter((address) => !there.has(`IP Address:${canonicalAddress(address)}`))];
-}
-
-/** IPv6 addresses as Node writes those of certificates: in capitals, all eight groups. */
-function canonicalAddress(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.toLowerCase().split('::');
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const [left, right] = [groups(head), groups(tail ?? '')];
-  const middle = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0');
-  return [...left, ...middle, ...right].map((group) => Number.parseInt(group, 16).toString(16).toUpperCase()).join(':');
+function missingNames(certificate: X509Certificate, { dnsNames, ipAddresses }: CertificateFacts['names']): string[] {
+  const there = namesOf(certificate);
+  return [...dnsNames.filter((name) => !there.dnsNames.includes(name)), ...ipAddresses.filter((address) => !there.ipAddresses.includes(canonicalAddress(address)))];
 }

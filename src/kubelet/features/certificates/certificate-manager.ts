@@ -1,0 +1,214 @@
+import { backoffDelayMs } from '../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { sleep } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { jitter } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { decideRotation, isExpired } from './decide-rotation.ts';
+import type { CertificateNamesWanted } from './decide-rotation.ts';
+import type { KeyPair } from '../../../pki/key-pair.ts';
+import type { RequestOutcome } from './request-certificate.ts';
+
+/** Upstream's: five tries from 2 s, doubling, then each 32 s. */
+const retryCurve: BackoffCurve = { initialMs: 2000, maxMs: 32_000, factor: 2 };
+const RETRY_JITTER = 0.1;
+/** Timers count monotonic time and certificates wall time, which may be stepped: the time is looked at this often. */
+const LOOK_MS = 60_000;
+
+export interface CertificateStore {
+  /** What is there now; undefined when there is nothing usable. */
+  current(): Promise<KeyPair | undefined>;
+  /** On disk when it resolves, with the old one or the new one there at every moment. */
+  update(pair: Pick<KeyPair, 'certificate' | 'key'>): Promise<KeyPair>;
+}
+
+/** How a new certificate is come by. Rejects when it cannot be asked for now. `issued` comes with the key it is for. */
+export type Issue = (names: CertificateNamesWanted, current: KeyPair | undefined, signal: AbortSignal) => Promise<Exclude<RequestOutcome, { kind: 'issued' }> | { readonly kind: 'issued'; readonly certificate: string; readonly key: string }>;
+
+export interface CertificateManagerOptions {
+  /** For logs: `client`, `serving`. */
+  readonly name: string;
+  readonly store: CertificateStore;
+  /** Undefined while nobody can say: nothing is asked for then. */
+  readonly wanted: () => CertificateNamesWanted | undefined;
+  readonly issue: Issue;
+  /** For metrics. */
+  readonly renewFailed: () => void;
+  /** How long the one before had lived, for metrics. */
+  readonly rotated: (ageSeconds: number) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+type Exchange = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly why: string }
+  /** Something else is wanted by now, or nothing any more. */
+  | { readonly kind: 'abandoned' };
+
+/**
+ * Keeps one certificate fresh (upstream: client-go util/certificate).
+ * 1. At most one request is under way; one for names that are no longer wanted is given up.
+ * 2. What is in force is never worse than before: a new certificate counts when it is on disk.
+ * 3. Failures are retried for ever, and end nothing.
+ */
+export class CertificateManager {
+  readonly #options: CertificateManagerOptions;
+  readonly #listeners = new Set<() => void>();
+  readonly #stop = new AbortController();
+  #current: KeyPair | undefined;
+  /** Exchange it, however good it looks. */
+  #forced = false;
+  #chance: number;
+  #problem: string | undefined;
+  #wake: () => void = () => undefined;
+  #attempt: { readonly names: string; readonly abort: AbortController } | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: CertificateManagerOptions) {
+    this.#options = options;
+    this.#chance = options.random.next();
+  }
+
+  /** The certificate in force; undefined when there is none or it has expired. */
+  current(): KeyPair | undefined {
+    return this.#current === undefined || isExpired(this.#current.facts, this.#options.clock.nowMs()) ? undefined : this.#current;
+  }
+
+  /** Also an expired one. */
+  last(): KeyPair | undefined {
+    return this.#current;
+  }
+
+  /** What went wrong at the last try; undefined when all is well. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Reads what is there. `initial` is taken when the store has nothing good, and exchanged at once (upstream: BootstrapCertificatePEM). */
+  async load(initial?: KeyPair): Promise<void> {
+    const { store, clock, log, name } = this.#options;
+    const nowMs = clock.nowMs();
+    const stored = await store.current();
+    this.#current = stored;
+    if (stored !== undefined && !isExpired(stored.facts, nowMs)) return;
+    if (stored !== undefined) log.error('the certificate has expired', { certificate: name, notAfter: new Date(stored.facts.notAfterMs).toISOString() });
+    if (initial === undefined) return;
+    this.#forced = true;
+    this.#current = initial;
+    try {
+      this.#current = await store.update(initial);
+    } catch (error) {
+      log.error('Unable to set the cert/key pair to the bootstrap certificate', { certificate: name, error: errorMessage(error) });
+    }
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** What is wanted may be something else now. */
+  wake(): void {
+    if (this.#attempt !== undefined && this.#attempt.names !== JSON.stringify(this.#options.wanted())) this.#attempt.abort.abort();
+    this.#wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { wanted, log, name, random } = this.#options;
+    // Tries since the last time that nothing was wanting: a new certificate that is no good either counts like none.
+    let tries = 0;
+    while (!this.#stop.signal.aborted) {
+      if (this.current() === undefined) await this.#lookOnDisk();
+      const names = wanted();
+      const verdict = this.#judge(names);
+      if (verdict.kind === 'wait' || names === undefined) {
+        tries = 0;
+        await this.#pause(Math.min(LOOK_MS, verdict.kind === 'wait' ? verdict.leftMs : LOOK_MS));
+        continue;
+      }
+      if (tries > 0) await this.#pause(jitter(random, backoffDelayMs(retryCurve, tries), RETRY_JITTER));
+      if (this.#stop.signal.aborted) return;
+      log.info('Rotating certificates', { certificate: name, why: verdict.why });
+      const outcome = await this.#exchange(names);
+      if (outcome.kind === 'abandoned') continue;
+      tries += 1;
+      this.#problem = outcome.kind === 'failed' ? outcome.why : undefined;
+      if (outcome.kind === 'done') continue;
+      log.error('no new certificate yet, trying again', { certificate: name, error: outcome.why, tries });
+      this.#options.renewFailed();
+    }
+  }
+
+  #judge(wanted: CertificateNamesWanted | undefined): { readonly kind: 'rotate'; readonly why: string } | { readonly kind: 'wait'; readonly leftMs: number } {
+    if (this.#forced && wanted !== undefined) return { kind: 'rotate', why: 'it was given for the beginning only' };
+    const nowMs = this.#options.clock.nowMs();
+    const verdict = decideRotation({ current: this.#current?.facts, wanted, chance: this.#chance, nowMs });
+    return verdict.kind === 'wait' ? { kind: 'wait', leftMs: (verdict.untilMs ?? Infinity) - nowMs } : verdict;
+  }
+
+  /** Somebody may have put a good one there. */
+  async #lookOnDisk(): Promise<void> {
+    const { store, clock, log, name } = this.#options;
+    try {
+      const stored = await store.current();
+      if (stored === undefined || stored.certificate === this.#current?.certificate || isExpired(stored.facts, clock.nowMs())) return;
+      this.#take(stored);
+    } catch (error) {
+      log.error('the certificate on disk cannot be used', { certificate: name, error: errorMessage(error) });
+    }
+  }
+
+  #take(pair: KeyPair): void {
+    const { random, log, name } = this.#options;
+    this.#current = pair;
+    this.#chance = random.next();
+    log.info('another certificate is in force', { certificate: name, notAfter: new Date(pair.facts.notAfterMs).toISOString() });
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #exchange(names: CertificateNamesWanted): Promise<Exchange> {
+    const { issue, store, clock, rotated } = this.#options;
+    const abort = new AbortController();
+    const end = (): void => abort.abort();
+    this.#stop.signal.addEventListener('abort', end, { once: true });
+    this.#attempt = { names: JSON.stringify(names), abort };
+    try {
+      const outcome = await issue(names, this.current(), abort.signal);
+      if (abort.signal.aborted) return { kind: 'abandoned' };
+      if (outcome.kind === 'undecided') return { kind: 'failed', why: 'Certificate request was not signed: timed out waiting for the condition' };
+      if (outcome.kind !== 'issued') return { kind: 'failed', why: outcome.message };
+      const before = this.#current;
+      const pair = await store.update(outcome);
+      this.#forced = false;
+      if (before !== undefined) rotated((clock.nowMs() - before.facts.notBeforeMs) / 1000);
+      this.#take(pair);
+      return { kind: 'done' };
+    } catch (error) {
+      return abort.signal.aborted ? { kind: 'abandoned' } : { kind: 'failed', why: errorMessage(error) };
+    } finally {
+      this.#attempt = undefined;
+      this.#stop.signal.removeEventListener('abort', end);
+    }
+  }
+
+  /** Until the time is over, or somebody wakes. */
+  async #pause(delayMs: number): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (this.#stop.signal.aborted) woken.abort();
+    await sleep(this.#options.clock, delayMs, woken.signal).catch(() => undefined);
+    this.#wake = () => undefined;
+  }
+}

@@ -1,0 +1,76 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import { privateKeyPem, tryPrivateKey } from '../../../pki/pem.ts';
+import type { CertificateNamesWanted } from './decide-rotation.ts';
+import type { Issue } from './certificate-manager.ts';
+import { requestCertificate } from './request-certificate.ts';
+
+/** Upstream's: how long one request of each kind is waited for before another is made. */
+const ROTATION_PATIENCE_MS = 15 * 60_000;
+const BOOTSTRAP_PATIENCE_MS = 60 * 60_000;
+
+export const newKey = (): string => privateKeyPem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+
+/** Whom a node's client certificate names (upstream: authorization of nodes, system:nodes). */
+export const clientNames = (nodeName: string): CertificateNamesWanted => ({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], dnsNames: [], ipAddresses: [] });
+
+/** `kubelet-client.key.tmp`: the key of a request that has not been answered yet, so that an agent that starts anew goes on with the same request. */
+export interface PendingKey {
+  read(): Promise<string | undefined>;
+  write(key: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A client with the bootstrap credentials; closed when it is not needed any more. */
+export interface BootstrapClient {
+  readonly client: ApiClient;
+  close(): void;
+}
+
+export interface ClientCertificateOptions {
+  /** The API as the node, for a certificate that is exchanged while it is good. */
+  readonly client: ApiClient;
+  /** With the bootstrap kubeconfig; undefined where none is given. Rejects when it cannot be used now. */
+  readonly bootstrap: (() => Promise<BootstrapClient>) | undefined;
+  readonly pendingKey: PendingKey;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** How a node comes by its client certificate: as itself while the one it has is good, else with the bootstrap credentials, else as its kubeconfig says. */
+export function issueClientCertificate(options: ClientCertificateOptions): Issue {
+  const { client, bootstrap, clock, random, log } = options;
+  const context = { clock, random, log };
+  return async (names, current, signal) => {
+    if (current !== undefined || bootstrap === undefined) {
+      const key = newKey();
+      const outcome = await requestCertificate({ signerName, names, key, isNamed: false }, { ...context, client, patienceMs: ROTATION_PATIENCE_MS, signal });
+      return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
+    }
+    const { client: first, close } = await bootstrap();
+    try {
+      return await issueByPendingKey(options, names, { ...context, client: first, patienceMs: BOOTSTRAP_PATIENCE_MS, signal });
+    } finally {
+      close();
+    }
+  };
+}
+
+const signerName = 'kubernetes.io/kube-apiserver-client-kubelet';
+
+async function issueByPendingKey({ pendingKey, log }: ClientCertificateOptions, names: CertificateNamesWanted, context: Parameters<typeof requestCertificate>[1]): ReturnType<Issue> {
+  const kept = await pendingKey.read();
+  const key = kept !== undefined && tryPrivateKey(kept) !== undefined ? kept : newKey();
+  if (key !== kept) {
+    log.debug(2, 'No valid private key and/or certificate found, reusing existing private key or creating a new one');
+    await pendingKey.write(key);
+  }
+  const outcome = await requestCertificate({ signerName, names, key, isNamed: true }, context);
+  // The name of a request follows from its key: a request that leads nowhere is only got rid of together with it.
+  if (outcome.kind === 'spent') await pendingKey.remove();
+  return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
+}

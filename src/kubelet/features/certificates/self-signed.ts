@@ -1,0 +1,55 @@
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import { extendedUsages, noNames } from '../../../pki/certificate-template.ts';
+import type { KeyPair } from '../../../pki/key-pair.ts';
+import { newKey } from './client-certificate.ts';
+import { isExpired } from './decide-rotation.ts';
+
+const HOUR_MS = 3_600_000;
+const LIFE_MS = 365 * 24 * HOUR_MS;
+/** Renewed when so much of its life is left, which upstream's never is. */
+const RENEW_AT_SHARE = 0.1;
+
+export type SelfSignedVerdict = { readonly kind: 'keep' } | { readonly kind: 'make'; readonly why: string }
+  /** Somebody else put it there: it is theirs to renew. */
+  | { readonly kind: 'warn'; readonly why: string };
+
+/**
+ * What becomes of `kubelet.crt` where no other certificate is configured. What a kubelet made itself is made anew when it has all but expired or names
+ * another host; upstream serves it on for ever. What somebody else issued is never replaced.
+ */
+export function decideSelfSigned(existing: KeyPair | undefined, hostname: string, nowMs: number): SelfSignedVerdict {
+  if (existing === undefined) return { kind: 'make', why: 'there is none' };
+  const why = faultOf(existing, hostname, nowMs);
+  if (why === undefined) return { kind: 'keep' };
+  return isOwnWork(existing) ? { kind: 'make', why } : { kind: 'warn', why };
+}
+
+function faultOf({ facts }: KeyPair, hostname: string, nowMs: number): string | undefined {
+  if (isExpired(facts, nowMs)) return 'it has expired';
+  if (facts.notAfterMs - nowMs < (facts.notAfterMs - facts.notBeforeMs) * RENEW_AT_SHARE) return 'it expires soon';
+  return facts.dnsNames.includes(hostname) || facts.ipAddresses.includes(hostname) ? undefined : `it is not good for ${hostname}`;
+}
+
+/** Upstream's is issued by an authority of the moment, `HOST-ca@SECONDS`; ours by itself. */
+function isOwnWork({ certificate }: KeyPair): boolean {
+  const { subject, issuer } = new X509Certificate(certificate);
+  return /^CN=.*@\d+$/.test(subject) && (issuer === subject || /^CN=.*-ca@\d+$/.test(issuer));
+}
+
+/** A certificate nobody vouches for, a year long, from an hour ago on for clocks that are behind. PEM. */
+export async function makeSelfSigned(hostname: string, nowMs: number): Promise<{ readonly certificate: string; readonly key: string }> {
+  const { writeCertificate } = await import('../../../pki/x509-writer.ts');
+  const key = newKey();
+  const privateKey = createPrivateKey(key);
+  const isIp = hostname.includes(':') || /^[\d.]+$/.test(hostname);
+  const template = {
+    subject: { commonName: `${hostname}@${Math.floor(nowMs / 1000)}` },
+    publicKey: createPublicKey(privateKey),
+    notBeforeMs: nowMs - HOUR_MS,
+    notAfterMs: nowMs + LIFE_MS,
+    keyUsages: ['digitalSignature', 'keyEncipherment'] as const,
+    extendedKeyUsages: [extendedUsages.serverAuth],
+    altNames: { ...noNames, dnsNames: isIp ? [] : [hostname], ipAddresses: isIp ? [hostname] : [] },
+  };
+  return { certificate: writeCertificate(template, { selfSignedBy: privateKey }), key };
+}
