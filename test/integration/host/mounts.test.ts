@@ -108,7 +108,7 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
           onChange: () => () => undefined,
         },
         processes: linuxProcesses,
-        tokens: { request: () => assert.fail('no token was asked for') },
+        tokens: { get: () => assert.fail('no token was asked for'), forget: () => undefined },
         standalone: true,
         driverDir: '/nowhere',
         node: () => ({ name: 'n', labels: {} }),

@@ -13,7 +13,8 @@ import type { Pleg } from '../../features/pleg/pleg.ts';
 import type { RuntimeCache } from '../../features/pleg/runtime-cache.ts';
 import type { ObjectStore } from '../../features/pod-config/object-store.ts';
 import type { ClusterObjects, PodObjects } from '../../ports/cluster-objects.ts';
-import type { TokenSource } from '../../ports/tokens.ts';
+import type { ApiClusterObjects } from '../../features/cluster-objects/api-cluster-objects.ts';
+import type { ServiceAccountTokens } from '../../features/tokens/service-account-tokens.ts';
 import type { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import type { PodStore } from '../../features/pod-store/pod-store.ts';
 import type { ProbeManager } from '../../features/probes/probe-manager.ts';
@@ -34,7 +35,9 @@ export interface Knowledge {
   objects: ClusterObjects;
   /** Objects that manifests carry beside pods. On a node of a cluster nobody looks them up. */
   localObjects: ObjectStore;
-  tokens: TokenSource;
+  /** The API server's, where there is one. */
+  clusterObjects: ApiClusterObjects | undefined;
+  tokens: ServiceAccountTokens;
   /** Told of each pod that is taken up, and when nothing of it is left. */
   podObjects: PodObjects;
   cache: RuntimeCache;

@@ -5,7 +5,7 @@ import { DriverRegistry } from '../../features/csi/driver-registry.ts';
 import { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import type { TokenSource } from '../../ports/tokens.ts';
+import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import type { World } from './world.ts';
 
@@ -19,7 +19,7 @@ export interface CsiParts {
 export interface CsiNeeds {
   rootDir: string;
   objects: ClusterObjects;
-  tokens: TokenSource;
+  tokens: PodTokens;
   recorder: EventRecorder;
 }
 

@@ -36,7 +36,7 @@ const MICROSECONDS_PER_MS = 1000;
 export function composeKnowledge(settings: ComposeSettings, world: World, records: Records): Knowledge {
   return {
     store: new PodStore(),
-    ...composeClusterObjects(world),
+    ...composeClusterObjects(settings, world, records),
     cache: new RuntimeCache(world.clock),
     board: new ActivityBoard(world.clock),
     recorder: new EventLog({ clock: world.clock, log: world.log, timeline: records.timeline, nodeName: world.machine.nodeName }),

@@ -220,6 +220,10 @@ function composeHousekeeping(context: LoopContext, { workers, podConfig, contain
       admitted: (known) => records.admitted.forgetUnknown(known),
       resources: (known) => actors.allocation.retain(known),
       timelines: (known) => records.timeline.retireUnknown(known),
+      objects: (known) => {
+        knowledge.clusterObjects?.retain(knowledge.store.pods());
+        knowledge.tokens.retain({ has: (uid) => known.has(podUid(uid)) || knowledge.store.byUid(podUid(uid)) !== undefined });
+      },
     },
     log: world.log,
   });

@@ -7,6 +7,7 @@ import { Timeline } from '../../features/explain/timeline.ts';
 import { StatusManager } from '../../features/status/status-manager.ts';
 import type { TimelineEntry } from '../../model/explanation.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
+import { openKept, type Kept } from './compose-kept.ts';
 import type { World } from './world.ts';
 
 /** Changes are written soon, but a pod that crashes all the time must not wear out the disk; leaving in order writes at once. */
@@ -31,6 +32,8 @@ export interface Records {
   probes: FoundChanges;
   /** Keeps what the probes find from now on: a kill -9 must not cost readiness that was just said. Returns the function to call with each change. */
   keepProbes(snapshot: () => readonly unknown[]): (change: unknown) => void;
+  /** Of the API server's, on a node of a cluster. */
+  kept: Kept | undefined;
   flush(): Promise<void>;
 }
 
@@ -50,7 +53,8 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
   const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), ChangeFile.load({ path: probesPath, files, log }), load('admitted', isAdmitted)]);
-  const open: { flush(): Promise<void> }[] = [];
+  const kept = world.cluster === undefined ? undefined : await openKept(folder, world);
+  const open: { flush(): Promise<void> }[] = kept === undefined ? [] : [kept];
   const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
     const file = new StateFile({ path: `${folder}/${name}.json`, files, clock, log, snapshot, ...PACE[name] });
     open.push(file);
@@ -88,6 +92,7 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
     },
     allocated,
     actuated,
+    kept,
     flush: async () => {
       await Promise.all([...open, allocated, actuated].map((file) => file.flush()));
     },

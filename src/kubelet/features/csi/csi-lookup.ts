@@ -4,7 +4,7 @@ import type { FsGroupPolicy, TokenRequest, VolumeLifecycleMode } from '../../../
 import { KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
-import type { TokenSource } from '../../ports/tokens.ts';
+import type { PodTokens } from '../../ports/tokens.ts';
 import { said } from './csi-names.ts';
 import type { SecretAt } from './csi-request.ts';
 
@@ -44,9 +44,9 @@ const TOKENS_KEY = 'csi.storage.k8s.io/serviceAccount.tokens';
 /** Everything about a volume that is not in the pod: CSIDriver, secrets, tokens. */
 export class CsiLookup {
   readonly #objects: ClusterObjects;
-  readonly #tokens: TokenSource;
+  readonly #tokens: Pick<PodTokens, 'get'>;
 
-  constructor(options: { objects: ClusterObjects; tokens: TokenSource }) {
+  constructor(options: { objects: ClusterObjects; tokens: Pick<PodTokens, 'get'> }) {
     this.#objects = options.objects;
     this.#tokens = options.tokens;
   }
@@ -77,13 +77,13 @@ export class CsiLookup {
     return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, textOf(value, `${about} key ${JSON.stringify(key)}`)]));
   }
 
-  /** One new token for each audience the driver asks for, as it expects them; {} when it asks for none. */
+  /** A token that holds for each audience the driver asks for, as it expects them; {} when it asks for none. */
   async tokens(driver: DriverFacts, pod: Pod): Promise<Record<string, string>> {
     if (driver.tokenRequests.length === 0) return {};
     const issued: Record<string, { token: string; expirationTimestamp: string }> = {};
     for (const { audience, expirationSeconds } of driver.tokenRequests) {
       const order = { namespace: pod.metadata.namespace, serviceAccount: pod.spec.serviceAccountName ?? '', audiences: audience === '' ? [] : [audience], expirationSeconds: expirationSeconds ?? TOKEN_SECONDS };
-      const { token, expiresAtMs } = await this.#tokens.request({ ...order, pod: { name: pod.metadata.name, uid: pod.metadata.uid } });
+      const { token, expiresAtMs } = await this.#tokens.get({ ...order, pod: { name: pod.metadata.name, uid: pod.metadata.uid } });
       issued[audience] = { token, expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z') };
     }
     return { [TOKENS_KEY]: JSON.stringify(issued) };

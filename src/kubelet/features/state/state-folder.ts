@@ -75,11 +75,15 @@ export class StateFolder {
 
   /** Resolves when everything said is on disk, or cannot be brought there. */
   async flush(): Promise<void> {
-    this.#retry?.cancel();
-    this.#retry = undefined;
+    this.#endRetry();
     this.#begin();
     await this.#work;
+    this.#endRetry();
+  }
+
+  #endRetry(): void {
     this.#retry?.cancel();
+    this.#retry = undefined;
   }
 
   #begin(): void {

@@ -8,7 +8,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
-import type { TokenSource } from '../../ports/tokens.ts';
+import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
 import { AtomicWriter } from './objects/atomic-writer.ts';
 import { DiskMounter } from './disks/disk-mounter.ts';
@@ -25,7 +25,6 @@ import type { NodeIdentity } from './node-affinity.ts';
 import { ConfigMapPlugin, SecretPlugin } from './objects/object-volumes.ts';
 import { PodFolders } from './pod-folders.ts';
 import { DownwardApiPlugin, ProjectedPlugin } from './objects/projected.ts';
-import { ServiceAccountTokens } from './objects/service-account-tokens.ts';
 import { StagedDiskPlugin } from './disks/staged-disk.ts';
 import { StagingArea } from './staging-area.ts';
 import { Tmpfs } from './kinds/tmpfs.ts';
@@ -42,7 +41,7 @@ export interface VolumeManagerPorts {
   mounts: Mounts;
   processes: Processes;
   objects: ClusterObjects;
-  tokens: TokenSource;
+  tokens: PodTokens;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -77,11 +76,10 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 }
 
 function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
-  const { rootDir, files, mounts, objects, guardedFiles, recorder, nodeAllocatable } = ports;
+  const { rootDir, files, mounts, objects, guardedFiles, recorder, nodeAllocatable, tokens } = ports;
   const disks = new DiskMounter(ports);
   const tmpfs = new Tmpfs({ ...ports, nodeAllocatableMemoryBytes: () => quantityValue(nodeAllocatable()['memory'] ?? '0') });
   const shared = { files, objects, tmpfs, nodeAllocatable, writer: new AtomicWriter(ports) };
-  const tokens = new ServiceAccountTokens({ ...ports, source: ports.tokens });
   return [
     new EmptyDirPlugin({ files, tmpfs, hugePages: new HugePages(mounts) }),
     new HostPathPlugin(guardedFiles),

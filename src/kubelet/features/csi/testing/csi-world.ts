@@ -67,9 +67,9 @@ export function csiWorld() {
   };
   const orders: TokenOrder[] = [];
   const tokens = {
-    request: (order: TokenOrder) => {
+    get: (order: TokenOrder) => {
       orders.push(order);
-      return Promise.resolve({ token: `token-${orders.length}`, expiresAtMs: Date.UTC(2026, 0, 1, 2) });
+      return Promise.resolve({ token: `token-${orders.length}`, expiresAtMs: Date.UTC(2026, 0, 1, 2), againInMs: 3_600_000 });
     },
   };
   const events: string[] = [];

@@ -6,10 +6,10 @@ import { podMetadataValue, resourceFieldValue } from '../../../../api/downward-f
 import { allContainers } from '../../../../api/pod.ts';
 import { errorMessage, KubeletError } from '../../../../base/errors.ts';
 import type { ClusterObjectChange } from '../../../ports/cluster-objects.ts';
+import type { PodTokens } from '../../../ports/tokens.ts';
 import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
 import { loadConfigMap, loadSecret, showPayload, type ObjectVolumeOptions } from './object-volumes.ts';
 import { configMapPayload, secretPayload, type Payload, type PayloadFile } from './payload.ts';
-import type { ServiceAccountTokens } from './service-account-tokens.ts';
 
 const READABLE_BY_ALL = 0o644;
 const OWNER_ONLY = 0o600;
@@ -74,9 +74,9 @@ interface Projection {
 export class ProjectedPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/projected';
   readonly mountOptions = false;
-  readonly #options: ObjectVolumeOptions & { tokens: ServiceAccountTokens };
+  readonly #options: ObjectVolumeOptions & { tokens: PodTokens };
 
-  constructor(options: ObjectVolumeOptions & { tokens: ServiceAccountTokens }) {
+  constructor(options: ObjectVolumeOptions & { tokens: PodTokens }) {
     this.#options = options;
   }
 

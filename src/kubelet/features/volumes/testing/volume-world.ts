@@ -12,6 +12,7 @@ import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
 import { FakeMounts } from '../../../ports/testing/fake-mounts.ts';
 import { FakeProcesses } from '../../../ports/testing/fake-processes.ts';
 import type { TokenSource } from '../../../ports/tokens.ts';
+import { podTokens } from '../../tokens/testing/pod-tokens.ts';
 import type { VolumePlugin } from '../../../ports/volume-plugin.ts';
 import { createVolumeManager } from '../create-volume-manager.ts';
 
@@ -84,7 +85,7 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       mounts,
       processes,
       objects,
-      tokens: options.tokens ?? noTokens,
+      tokens: podTokens(options.tokens ?? noTokens, { clock, random: seededRandom(1), log }),
       clock,
       random: seededRandom(1),
       log,

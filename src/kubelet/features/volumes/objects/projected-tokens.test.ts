@@ -4,7 +4,6 @@ import { KubeletError } from '../../../../base/errors.ts';
 import { podUid } from '../../../model/ids.ts';
 import type { TokenOrder, TokenSource } from '../../../ports/tokens.ts';
 import { commonUserOf } from './projected.ts';
-import { computeRefreshAtMs } from './service-account-tokens.ts';
 import { testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -26,11 +25,6 @@ function world() {
   now = () => made.clock.nowMs();
   return { ...made, orders, state };
 }
-
-test('a token is replaced at 80 % of its life, at most after a day, up to ten seconds early', () => {
-  assert.deepEqual([computeRefreshAtMs(HOUR_MS, HOUR_MS, 0), computeRefreshAtMs(HOUR_MS, HOUR_MS, 1)], [0.8 * HOUR_MS, 0.8 * HOUR_MS - 10_000]);
-  assert.equal(computeRefreshAtMs(1000 * HOUR_MS, 1000 * HOUR_MS, 0), 24 * HOUR_MS);
-});
 
 test('a pod finds its token, gets a new one in time, and asks for none meanwhile', async () => {
   const made = world();

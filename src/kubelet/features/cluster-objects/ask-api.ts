@@ -1,0 +1,26 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { fromApi, isAnswer } from './api-failure.ts';
+import { withoutManagedFields } from './slim-object.ts';
+
+/** What the API server says now; undefined when there is no such object. Rejects with a KubeletError, Unavailable when it said nothing. */
+export async function askApi<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, key: ObjectKey): Promise<T | undefined> {
+  try {
+    return withoutManagedFields(await client.get(type, key));
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return undefined;
+    throw fromApi(error, `get ${type.plural}`);
+  }
+}
+
+/** The same, with what was kept in place of silence. */
+export async function askOrKept<T extends ApiObject>(asked: { client: ApiClient; type: ResourceType<T>; key: ObjectKey }, kept: () => T | undefined): Promise<T | undefined> {
+  try {
+    return await askApi(asked.client, asked.type, asked.key);
+  } catch (error) {
+    const left = isAnswer((error as Error).cause) ? undefined : kept();
+    if (left !== undefined) return left;
+    throw error;
+  }
+}

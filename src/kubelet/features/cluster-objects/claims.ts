@@ -1,0 +1,134 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { formatKey, type ObjectKey } from '../../../api/client/resource-type.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import { askApi, askOrKept } from './ask-api.ts';
+import type { KeptObjects } from './kept-objects.ts';
+import { versionOf } from './slim-object.ts';
+
+export interface ClaimsOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly kept: KeptObjects;
+  readonly changed: (kind: 'PersistentVolumeClaim' | 'PersistentVolume', key: ObjectKey) => void;
+}
+
+/** Nodes may not watch claims and volumes (upstream's node authorizer), only get them: those in use are looked at as often as upstream syncs their pods. */
+const LOOK_MS = 60_000;
+/** A claim that is not bound yet holds up a pod. */
+const LOOK_UNBOUND_MS = 1_000;
+const LOOK_JITTER = 0.5;
+
+interface Claim {
+  readonly key: ObjectKey;
+  readonly users: Set<string>;
+  /** As last seen; undefined before the first look. */
+  seen: { readonly claim: PersistentVolumeClaim | undefined; readonly volume: PersistentVolume | undefined } | undefined;
+}
+
+export const claimId = ({ namespace, name }: ObjectKey): string => `PersistentVolumeClaim/${namespace}/${name}`;
+export const volumeId = (name: string): string => `PersistentVolume//${name}`;
+
+/** Claims of this node's pods and the volumes they are bound to: asked for each time they are needed, looked at from time to time. */
+export class Claims {
+  readonly #options: ClaimsOptions;
+  readonly #claims = new Map<string, Claim>();
+  readonly #look: Loop;
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
+    const { clock, random, log } = options;
+    this.#look = createLoop({ name: 'look at claims', clock, random, log, periodMs: () => (this.#someUnbound() ? LOOK_UNBOUND_MS : LOOK_MS), jitterFactor: LOOK_JITTER, pass: () => this.#lookAll() });
+  }
+
+  start(): void {
+    this.#look.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#look.stop();
+  }
+
+  use(key: ObjectKey, user: string): void {
+    const claim = this.#claims.get(formatKey(key)) ?? { key, users: new Set(), seen: undefined };
+    this.#claims.set(formatKey(key), claim);
+    claim.users.add(user);
+  }
+
+  release(key: ObjectKey, user: string): void {
+    const claim = this.#claims.get(formatKey(key));
+    if (claim === undefined || !claim.users.delete(user) || claim.users.size > 0) return;
+    this.#claims.delete(formatKey(key));
+    this.#options.kept.drop(claimId(key));
+    const volumeName = claim.seen?.volume?.metadata.name;
+    if (volumeName !== undefined) this.#options.kept.drop(volumeId(volumeName));
+  }
+
+  async claim(key: ObjectKey): Promise<PersistentVolumeClaim | undefined> {
+    const { client, kept } = this.#options;
+    const last = (): PersistentVolumeClaim | undefined => this.peek(key)?.claim ?? kept.left<PersistentVolumeClaim>(claimId(key));
+    const found = await askOrKept({ client, type: persistentVolumeClaims, key }, last);
+    const known = this.#claims.get(formatKey(key));
+    if (known === undefined) return found;
+    known.seen = { claim: found, volume: found === undefined ? undefined : known.seen?.volume };
+    if (found === undefined) kept.drop(claimId(key));
+    else kept.keep(claimId(key), found);
+    // How often it looks depends on what was found.
+    if (!isBound(found)) this.#look.wake();
+    return found;
+  }
+
+  async volume(name: string): Promise<PersistentVolume | undefined> {
+    const { client, kept } = this.#options;
+    const found = await askOrKept({ client, type: persistentVolumes, key: { namespace: '', name } }, () => this.peekVolume(name) ?? kept.left<PersistentVolume>(volumeId(name)));
+    for (const known of this.#claims.values()) {
+      if (known.seen?.claim?.spec.volumeName !== name) continue;
+      known.seen = { ...known.seen, volume: found };
+      if (found !== undefined) kept.keep(volumeId(name), found);
+    }
+    return found;
+  }
+
+  /** What was last seen of a claim in use. */
+  peek(key: ObjectKey): Claim['seen'] {
+    return this.#claims.get(formatKey(key))?.seen;
+  }
+
+  peekVolume(name: string): PersistentVolume | undefined {
+    return [...this.#claims.values()].find(({ seen }) => seen?.volume?.metadata.name === name)?.seen?.volume;
+  }
+
+  #someUnbound(): boolean {
+    return [...this.#claims.values()].some(({ seen }) => seen !== undefined && (!isBound(seen.claim) || seen.volume === undefined));
+  }
+
+  async #lookAll(): Promise<void> {
+    for (const claim of [...this.#claims.values()]) if (claim.seen !== undefined) await this.#lookAt(claim).catch(() => undefined);
+  }
+
+  /** Rejects when nobody answers: then nothing has changed. */
+  async #lookAt({ key, seen: before }: Claim): Promise<void> {
+    const { client, changed } = this.#options;
+    const claim = await askApi(client, persistentVolumeClaims, key);
+    const volumeName = claim?.spec.volumeName ?? '';
+    const volume = volumeName === '' ? undefined : await askApi(client, persistentVolumes, { namespace: '', name: volumeName });
+    const known = this.#claims.get(formatKey(key));
+    if (known === undefined) return;
+    known.seen = { claim, volume };
+    if (claim !== undefined) this.#options.kept.keep(claimId(key), claim);
+    if (volume !== undefined) this.#options.kept.keep(volumeId(volumeName), volume);
+    if (versionOf(before?.claim) !== versionOf(claim)) changed('PersistentVolumeClaim', key);
+    if (volume !== undefined && versionOf(before?.volume) !== versionOf(volume)) changed('PersistentVolume', { namespace: '', name: volumeName });
+  }
+}
+
+function isBound(claim: PersistentVolumeClaim | undefined): boolean {
+  return claim?.status?.phase === 'Bound' && (claim.spec.volumeName ?? '') !== '';
+}

@@ -1,0 +1,111 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { reflect } from '../../../api/client/reflector.ts';
+import { formatKey, keyOf, type ApiObject, type ResourceType } from '../../../api/client/resource-type.ts';
+import { inBackground } from '../../../base/background.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import { versionOf, withoutManagedFields } from './slim-object.ts';
+
+export interface KindCacheOptions<T extends ApiObject> {
+  readonly client: ApiClient;
+  readonly type: ResourceType<T>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** What is kept in memory of each. */
+  readonly slim?: (object: T) => T;
+  /** Calls are for objects that are others than before, `undefined` for one that is gone. Not called while the first list is taken in. */
+  readonly changed: (key: string, object: T | undefined) => void;
+  /** The first list is in place. */
+  readonly synced: () => void;
+  /** What an earlier run knew, for when nobody answers. */
+  readonly left: () => readonly T[];
+}
+
+const SYNC_LIMIT_MS = 1_000;
+
+/** All objects of a kind, followed by one watch (upstream: the kubelet's shared informers). While nobody has answered, what an earlier run knew. */
+export class KindCache<T extends ApiObject> {
+  readonly #options: KindCacheOptions<T>;
+  readonly #stop = new AbortController();
+  readonly #waiters = new Set<() => void>();
+  #objects: Map<string, T> | undefined;
+  #running: Promise<void> | undefined;
+  #overdue = false;
+
+  constructor(options: KindCacheOptions<T>) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#running !== undefined) return;
+    const { client, type, clock, random, log } = this.#options;
+    const sink = { replace: (items: readonly T[]): void => this.#replace(items), event: (kind: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void => this.#event(kind, object) };
+    this.#running = reflect({ client, type, namespace: '', clock, random, log, sink }, this.#stop.signal);
+    inBackground(log, `follow ${type.plural}`, this.#running);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Waits for the first list, a second at most. Rejects with Unavailable when there is nothing to go by. */
+  async get(key: string): Promise<T | undefined> {
+    return (this.#objects ?? (await this.#known())).get(key);
+  }
+
+  async list(): Promise<readonly T[]> {
+    return [...(this.#objects ?? (await this.#known())).values()];
+  }
+
+  /** undefined while nothing is known. */
+  peek(): ReadonlyMap<string, T> | undefined {
+    return this.#objects;
+  }
+
+  async #known(): Promise<ReadonlyMap<string, T>> {
+    const { clock, type, left } = this.#options;
+    const kept = left();
+    if (!(this.#overdue && kept.length > 0)) {
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      const wake = (): void => resolve(undefined);
+      this.#waiters.add(wake);
+      const timer = clock.setTimer(SYNC_LIMIT_MS, wake);
+      await promise;
+      timer.cancel();
+      this.#waiters.delete(wake);
+    }
+    if (this.#objects !== undefined) return this.#objects;
+    this.#overdue = true;
+    if (kept.length > 0) return new Map(kept.map((object) => [formatKey(keyOf(object)), object]));
+    throw new KubeletError('Unavailable', `failed to sync ${type.plural} cache: timed out waiting for the condition`, { op: `list ${type.plural}` });
+  }
+
+  #replace(items: readonly T[]): void {
+    const before = this.#objects;
+    const next = new Map(items.map((item) => [formatKey(keyOf(item)), this.#slim(item)]));
+    this.#objects = next;
+    if (before === undefined) {
+      this.#options.synced();
+      for (const wake of [...this.#waiters]) wake();
+      return;
+    }
+    for (const key of new Set([...before.keys(), ...next.keys()])) if (versionOf(before.get(key)) !== versionOf(next.get(key))) this.#options.changed(key, next.get(key));
+  }
+
+  #event(kind: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
+    const key = formatKey(keyOf(object));
+    const before = this.#objects?.get(key);
+    const after = kind === 'DELETED' ? undefined : this.#slim(object);
+    if (after === undefined) this.#objects?.delete(key);
+    else this.#objects?.set(key, after);
+    if (versionOf(before) !== versionOf(after)) this.#options.changed(key, after);
+  }
+
+  #slim(object: T): T {
+    return this.#options.slim?.(object) ?? withoutManagedFields(object);
+  }
+}
