@@ -29,6 +29,11 @@ export function isHugePageResource(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
+/** A resource with a domain that is not Kubernetes' own, such as `example.com/gpu` (core/helper IsExtendedResourceName). */
+export function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}
+
 /** Requests of the whole pod, overhead included unless excluded. */
 export function podRequests(pod: Pod, options: PodResourceOptions = {}): ResourceList {
   const total = aggregate(pod, 'requests', options);

@@ -197,7 +197,7 @@ export class SimulatedNode {
       pluginDial: mortalPort('plugins', { dial: (path: string) => this.#dialPlugin(path) }, life, gate),
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
-      machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
+      machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', machineId: 'm', systemUuid: 's', bootId: 'b', osImage: 'Simulated Linux', bootedAtMs: undefined, workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
       runtimeName: 'containerd',
     };
   }

@@ -20,6 +20,16 @@ export interface LinuxNode {
   appArmorEnabled: boolean;
   /** As `uname -r` gives it. */
   kernelVersion: string;
+  /** Of the installation; '' where there is none. */
+  machineId: string;
+  /** Of the hardware; '' where the firmware does not say. */
+  systemUuid: string;
+  /** New with each boot. */
+  bootId: string;
+  /** As the distribution names itself. */
+  osImage: string;
+  /** Wall time of the boot, in milliseconds; undefined where the kernel does not say. */
+  bootedAtMs: number | undefined;
   /** Addresses of the interfaces that lead out, IPv4 first; loopback, link-local and container bridges left out. */
   addresses: readonly string[];
 }
@@ -39,8 +49,34 @@ export function readLinuxNode(): LinuxNode {
     selinuxEnabled: existsSync('/sys/fs/selinux/enforce'),
     appArmorEnabled: appArmorEnabled(),
     kernelVersion: os.release(),
+    ...readIdentity(),
     addresses: outwardAddresses(),
   };
+}
+
+/** Where upstream's cadvisor looks (machine/info.go, utils/sysfs, operatingsystem_unix.go). `root` stands before each path. */
+export function readIdentity(root = ''): Pick<LinuxNode, 'machineId' | 'systemUuid' | 'bootId' | 'osImage' | 'bootedAtMs'> {
+  const release = firstText(root, ['/etc/os-release', '/usr/lib/os-release']);
+  const booted = /^btime (\d+)$/m.exec(firstText(root, ['/proc/stat']) ?? '')?.[1];
+  return {
+    machineId: firstText(root, ['/etc/machine-id', '/var/lib/dbus/machine-id']) ?? '',
+    systemUuid: firstText(root, ['/sys/class/dmi/id/product_uuid', '/proc/device-tree/system-id', '/proc/device-tree/vm,uuid', '/etc/machine-id']) ?? '',
+    bootId: firstText(root, ['/proc/sys/kernel/random/boot_id']) ?? '',
+    osImage: release === undefined ? 'Unknown' : (/PRETTY_NAME=(.*)/.exec(release)?.[1]?.replaceAll(/^"+|"+$/g, '') ?? 'Linux'),
+    bootedAtMs: booted === undefined ? undefined : Number(booted) * 1000,
+  };
+}
+
+/** The content of the first file that can be read, without white space and zeros around it. */
+function firstText(root: string, paths: readonly string[]): string | undefined {
+  for (const path of paths) {
+    try {
+      return readFileSync(`${root}${path}`, 'utf8').replaceAll(/^[\s\0]+|[\s\0]+$/g, '');
+    } catch {
+      continue; // Machines differ in which of these they have.
+    }
+  }
+  return undefined;
 }
 
 function readMeminfo(): (key: string) => number {

@@ -51,7 +51,7 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
     containerGc: { minAgeMs: flags.minimumContainerTtlMs, maxPerContainer: flags.maxDeadContainersPerContainer, maxTotal: flags.maxDeadContainers },
     credentialProviders: await credentialProviders(flags, world),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
-    node: { labels: flags.nodeLabels, externalCloudProvider: flags.cloudProvider === 'external', ignoreEviction: flags.allocatableIgnoresEviction },
+    node: { labels: flags.nodeLabels, externalCloudProvider: flags.cloudProvider === 'external', nodeIps: flags.nodeIps, version: flags.reportedVersion, ignoreEviction: flags.allocatableIgnoresEviction },
     admission: flags.admissionHooksDir === '' ? {} : { hooks: { folder: flags.admissionHooksDir, timeoutMs: flags.admissionHookTimeoutMs, onFailure: flags.admissionHookFailurePolicy } },
   };
   const records = await orRefuse(`the root directory ${flags.rootDir} cannot be used`, openRecords(flags.rootDir, world));

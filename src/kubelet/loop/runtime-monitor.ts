@@ -64,10 +64,19 @@ export class RuntimeMonitor {
 
   /** Why no pod may be synced at all. */
   runtimeErrors(): string[] {
+    return this.#errors(`container runtime is down: ${this.#lastError}`);
+  }
+
+  /** The same in upstream's words, for the condition Ready of the node: they change only when the state does. */
+  readyErrors(): string[] {
+    return this.#errors('container runtime is down');
+  }
+
+  #errors(down: string): string[] {
     const errors = [...this.#options.moreErrors()];
     const { clock } = this.#options;
     if (this.#lastSuccessMs === undefined) errors.push('container runtime status check may not have completed yet');
-    else if (clock.monotonicMs() - this.#lastSuccessMs > DOWN_AFTER_MS) errors.push(`container runtime is down: ${this.#lastError}`);
+    else if (clock.monotonicMs() - this.#lastSuccessMs > DOWN_AFTER_MS) errors.push(down);
     if (this.#health?.runtimeReady.ok === false) errors.push(`container runtime not ready: ${describe('RuntimeReady', this.#health.runtimeReady)}`);
     return errors;
   }

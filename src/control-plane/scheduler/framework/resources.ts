@@ -1,5 +1,6 @@
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { tryParseQuantity } from '../../../api/quantity.ts';
+import { isExtendedResource } from '../../../api/resources.ts';
 
 /** Amounts as plain numbers: exact up to 2^53, which is 8 PiB of memory on one node. */
 export interface Resources {
@@ -15,11 +16,6 @@ export const zeroResources = (): Resources => ({ cpuMillis: 0, memoryBytes: 0, e
 /** Upstream: scheduler/util IsScalarResourceName. What is none of the named ones and no scalar, such as `pods`, is not summed up. */
 export function isScalarResource(name: string): boolean {
   return name.startsWith('hugepages-') || name.startsWith('attachable-volumes-') || name.includes('kubernetes.io/') || isExtendedResource(name);
-}
-
-/** A resource with a domain that is not Kubernetes' own, such as `example.com/gpu` (core/helper IsExtendedResourceName). */
-export function isExtendedResource(name: string): boolean {
-  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 }
 
 export function resourcesOf(list: ResourceList | undefined): Resources {

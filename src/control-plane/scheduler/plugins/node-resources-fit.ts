@@ -1,12 +1,13 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { isExtendedResource } from '../../../api/resources.ts';
 import type { EventOf } from '../framework/cluster-event.ts';
 import { NodeInfo } from '../framework/node-info.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
 import { checkWith } from '../framework/plugin.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import type { Rejection } from '../framework/rejection.ts';
-import { amountFor, isExtendedResource } from '../framework/resources.ts';
+import { amountFor } from '../framework/resources.ts';
 import type { Resources } from '../framework/resources.ts';
 import { defaultScoredResources, nonZeroAmounts, scoreAllocation } from './resource-scoring.ts';
 import type { ScoringStrategy } from './resource-scoring.ts';

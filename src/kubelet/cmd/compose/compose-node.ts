@@ -5,10 +5,13 @@ import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { computeAllocatable, computeCapacity, computePodsLimits, computeReservation, reservationProblem, withReservedCpus } from '../../features/node/allocatable.ts';
 import { declaredFeatures } from '../../features/node/declared-features.ts';
 import { buildNode, mergeSeenNode } from '../../features/node/node-object.ts';
+import type { NodeIdentity } from '../../features/node/compute-node.ts';
+import { createNodeSeats, type NodeSeats } from '../../features/node/node-seats.ts';
 import { createNodeWatch, noNodeWatch, type NodeWatch } from '../../features/node/node-watch.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 import type { RuntimeHealth } from '../../ports/runtime.ts';
+import { kubernetesVersion } from '../flags/flags-version.ts';
 import type { NodeSettings } from './compose-settings.ts';
 import type { World } from './world.ts';
 
@@ -27,9 +30,13 @@ export interface NodeParts {
   local: (health: RuntimeHealth | undefined) => Node;
   /** The node in the API. Pods of the API are taken up once it has synced. */
   watch: NodeWatch;
+  /** What its status tells that does not change while the agent runs. */
+  identity: NodeIdentity;
+  /** What other features know of its state; each fills in its own. */
+  seats: NodeSeats;
 }
 
-const none: NodeSettings = { labels: {}, externalCloudProvider: false, ignoreEviction: false };
+const none: NodeSettings = { labels: {}, externalCloudProvider: false, ignoreEviction: false, nodeIps: [], version: kubernetesVersion };
 
 type NodeWorld = Pick<World, 'machine' | 'cluster' | 'clock' | 'random' | 'log'>;
 
@@ -39,7 +46,8 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
   const reserved = withReservedCpus(config.reserved, machine.onlineCpus);
   if (typeof reserved === 'string') throw new KubeletError('Invalid', reserved);
   const { maxPods, podsPerCore, taints, providerId } = config.node;
-  const { memoryBytes, hugePages, rootStorageBytes: storageBytes } = machine;
+  const { memoryBytes, hugePages } = machine;
+  const storageBytes = config.versioned.localStorageCapacityIsolation ? machine.rootStorageBytes : undefined;
   const capacity = computeCapacity({ cores: machine.onlineCpus.length, memoryBytes, storageBytes, hugePages, maxPods, podsPerCore });
   const reservation = computeReservation(capacity, { ...reserved, evictionHard: settings.ignoreEviction ? {} : config.eviction.hard });
   const problem = reservationProblem(capacity, reservation);
@@ -48,7 +56,7 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
   const { nodeName: name, architecture, addresses } = machine;
   const features = declaredFeatures(config.gates);
   const watch = world.cluster === undefined ? noNodeWatch : createNodeWatch({ client: world.cluster.objects, clock: world.clock, random: world.random, log: world.log, nodeName: name });
-  const local = (runtime: RuntimeHealth | undefined): Node => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, addresses, capacity, allocatable, declaredFeatures: features, runtime });
+  const local = (runtime: RuntimeHealth | undefined): Node => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, controllerAttaches: config.versioned.enableControllerAttachDetach, addresses, capacity, allocatable, declaredFeatures: features, runtime });
   return {
     capacity,
     allocatable,
@@ -56,6 +64,22 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
     object: (runtime) => mergeSeenNode(watch.current(), local(runtime)),
     local,
     watch,
+    identity: identityOf(config, world, settings, { capacity, reservation }),
+    seats: createNodeSeats(),
+  };
+}
+
+function identityOf(config: KubeletConfig, { machine }: NodeWorld, settings: NodeSettings, amounts: Pick<NodeIdentity, 'capacity' | 'reservation'>): NodeIdentity {
+  const { architecture, machineId, systemUuid, bootId, kernelVersion, osImage, swapBytes, nodeName } = machine;
+  return {
+    architecture, machineId, systemUuid, bootId, kernelVersion, osImage, swapBytes,
+    ...amounts,
+    kubeletVersion: settings.version,
+    tellsProxyVersion: !config.gates.enabled('DisableNodeKubeProxyVersion'),
+    declaredFeatures: declaredFeatures(config.gates),
+    serverPort: config.server.port,
+    tellsLocalStorage: config.versioned.localStorageCapacityIsolation,
+    addresses: { hostname: nodeName, nodeIps: settings.nodeIps, externalCloudProvider: settings.externalCloudProvider },
   };
 }
 

@@ -21,6 +21,10 @@ export interface ComposeSettings {
 export interface NodeSettings {
   labels: Readonly<Record<string, string>>;
   externalCloudProvider: boolean;
+  /** None, one, or one of each family; `0.0.0.0` and `::` only choose a family. */
+  nodeIps: readonly string[];
+  /** The Kubernetes version it says it is. */
+  version: string;
   /** --experimental-allocatable-ignore-eviction */
   ignoreEviction: boolean;
 }

@@ -20,6 +20,7 @@ import { LinuxFiles } from '../../adapters/files/linux-files.ts';
 import { LinuxMounts } from '../../adapters/files/linux-mounts.ts';
 import { readLinuxNode } from '../../adapters/linux-node.ts';
 import { readNodeLoad } from '../../adapters/linux-node-load.ts';
+import { linuxNetwork } from '../../adapters/net/linux-network.ts';
 import { netDial } from '../../adapters/net/net-dial.ts';
 import { setOwnOomScore } from '../../adapters/process/own-process.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
@@ -76,6 +77,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     logFiles: linuxLogFiles,
     disk: { diskUsage },
     machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
+    network: linuxNetwork,
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient),
   };

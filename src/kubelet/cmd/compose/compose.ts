@@ -4,6 +4,7 @@ import { errorMessage } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { Actors, Knowledge, Links } from './compose-context.ts';
 import { composeActors, composeKnowledge } from './compose-features.ts';
+import { composeNodeAgent, tellOfImages, type NodeAgent } from './compose-node-agent.ts';
 import { composeLoop, type LoopParts } from './compose-loop.ts';
 import { checkNodeResolver } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
@@ -14,6 +15,8 @@ export interface Kubelet extends Knowledge, Actors, LoopParts {
   settings: ComposeSettings;
   world: World;
   records: Records;
+  /** Absent on a node of its own. */
+  nodeAgent: NodeAgent | undefined;
   /** Rejects when the agent cannot work on this machine at all. Waits neither for the runtime nor for the sources of pods. */
   start(): Promise<void>;
   /** Leaves the node as it is: containers live on, what is remembered is on disk. The second call waits for the first. */
@@ -24,7 +27,8 @@ const CGROUP_V1 =
   'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
 
 /** The agent is made and joined in the compose files and nowhere else. Starts nothing. */
-export function composeKubelet(settings: ComposeSettings, world: World, records: Records): Kubelet {
+export function composeKubelet(settings: ComposeSettings, outside: World, records: Records): Kubelet {
+  const world: World = { ...outside, images: tellOfImages(outside.images, () => nodeAgent?.imagesChanged()) };
   const unset = (): never => {
     throw new Error('a feature acted before the agent was composed');
   };
@@ -32,7 +36,13 @@ export function composeKubelet(settings: ComposeSettings, world: World, records:
   const knowledge = composeKnowledge(settings, world, records);
   const actors = composeActors({ settings, world, records, knowledge, links });
   const loop = composeLoop({ settings, world, records, knowledge, actors, links });
-  const parts = { settings, world, records, ...knowledge, ...actors, ...loop };
+  const nodeAgent = composeNodeAgent({ settings, world, records, knowledge, actors, links });
+  const { runtimeChanged } = links;
+  links.runtimeChanged = () => {
+    runtimeChanged();
+    nodeAgent?.runtimeChanged();
+  };
+  const parts = { settings, world, records, ...knowledge, ...actors, ...loop, nodeAgent };
   let stopping: Promise<void> | undefined;
   return { ...parts, start: () => startKubelet(parts), stop: () => (stopping ??= stopKubelet(parts)) };
 }
@@ -64,10 +74,10 @@ async function startKubelet(parts: Startable): Promise<void> {
     loop.post({ kind: 'sync', uids: [...parts.workers.known()].filter(([, { phase }]) => phase === 'terminated').map(([uid]) => uid) });
     loop.post({ kind: 'housekeeping' });
   });
-  parts.clusterObjects?.start();
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
   csi.plugins.start();
   parts.node.watch.start();
+  parts.nodeAgent?.start();
   pleg.start();
   monitor.start();
   inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));
@@ -95,14 +105,15 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['sync loop', () => loop.stop()],
     ['admission', () => parts.admission.close()],
     ['pod workers', () => workers.stop()],
+    ['statuses', () => parts.clusterPods?.stop()],
     ['probes', () => probes.stop()],
-    ['node', () => parts.node.watch.stop()],
+    ['node', () => parts.nodeAgent?.stop()],
+    ['node watch', () => parts.node.watch.stop()],
     ['plugins', () => parts.csi.plugins.stop()],
     ['volumes', () => volumes.stop()],
     ['runtime monitor', () => monitor.stop()],
     ['PLEG', () => pleg.stop()],
     ['cgroups', () => cgroups.stop()],
-    ['objects of the cluster', () => parts.clusterObjects?.stop()],
     ['resizes', () => parts.allocation.stop()],
     ['records', () => records.flush()],
   ];

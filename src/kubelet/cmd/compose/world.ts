@@ -10,6 +10,7 @@ import type { LogFiles } from '../../ports/log-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
 import type { ReadNodeLoad } from '../../ports/node-load.ts';
+import type { NodeNetwork } from '../../ports/node-network.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.ts';
@@ -35,6 +36,14 @@ export interface MachineFacts {
   appArmorEnabled: boolean;
   /** As `uname -r` gives it. */
   kernelVersion: string;
+  /** Of the installation, the hardware and the boot; '' where there is none. */
+  machineId: string;
+  systemUuid: string;
+  bootId: string;
+  /** As the distribution names itself. */
+  osImage: string;
+  /** Wall time, in milliseconds; undefined where the kernel does not say. */
+  bootedAtMs: number | undefined;
   /** Where the process was started, and whose home it has: registry credentials may lie there. */
   workingDir: string;
   homeDir: string;
@@ -68,6 +77,8 @@ export interface World {
   logFiles: LogFiles;
   disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
   machine: MachineFacts;
+  /** Absent: the node has the addresses of `machine`. */
+  network?: NodeNetwork;
   /** `containerd`: the scheme of container ids in statuses. */
   runtimeName: string;
 }

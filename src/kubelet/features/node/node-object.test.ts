@@ -4,7 +4,7 @@ import { declaredFeatures } from './declared-features.ts';
 import { buildNode, mergeSeenNode, type NodeFactsForObject } from './node-object.ts';
 
 const facts: NodeFactsForObject = {
-  name: 'n1', hostname: 'n1', architecture: 'amd64', labels: {}, taints: [], externalCloudProvider: false, providerId: '', addresses: ['10.0.0.1', 'fd00::1'],
+  name: 'n1', hostname: 'n1', architecture: 'amd64', labels: {}, taints: [], externalCloudProvider: false, providerId: '', controllerAttaches: true, addresses: ['10.0.0.1', 'fd00::1'],
   capacity: { cpu: '4' }, allocatable: { cpu: '3' }, declaredFeatures: ['A'], runtime: { handlers: [{ name: 'runc', recursiveReadOnlyMounts: true, userNamespaces: false }], supplementalGroupsPolicy: true },
 };
 
@@ -13,7 +13,7 @@ describe('the node as an object', () => {
     assert.deepEqual(buildNode(facts), {
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name: 'n1', namespace: '', uid: '', labels: { 'kubernetes.io/hostname': 'n1', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'amd64' } },
+      metadata: { name: 'n1', namespace: '', uid: '', labels: { 'kubernetes.io/hostname': 'n1', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'amd64' }, annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' } },
       spec: {},
       status: {
         capacity: { cpu: '4' },

@@ -1,4 +1,4 @@
-import { nodeLabels } from '../../../api/annotations.ts';
+import { annotations, nodeLabels } from '../../../api/annotations.ts';
 import type { Node, NodeAddress, Taint } from '../../../api/core/node.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
@@ -14,6 +14,8 @@ export interface NodeFactsForObject {
   /** A cloud controller has yet to initialize the node. */
   externalCloudProvider: boolean;
   providerId: string;
+  /** Volumes are attached by the controller and not by the agent. */
+  controllerAttaches: boolean;
   /** Primary family first. */
   addresses: readonly string[];
   capacity: ResourceList;
@@ -30,7 +32,7 @@ export function buildNode(facts: NodeFactsForObject): Node {
   const node: Node = {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: facts.name, namespace: '', uid: '', labels: labelsOf(facts) },
+    metadata: { name: facts.name, namespace: '', uid: '', labels: labelsOf(facts), ...(facts.controllerAttaches && { annotations: { [annotations.controllerManagedAttach]: 'true' } }) },
     spec: {},
     status: { capacity: facts.capacity, allocatable: facts.allocatable, addresses: addressesOf(facts) },
   };

@@ -1,0 +1,147 @@
+import { inBackground } from '../../../base/background.ts';
+import type { NodeFacts } from '../../features/node/compute-node.ts';
+import { computeNode } from '../../features/node/compute-node.ts';
+import { NodeInventory } from '../../features/node/node-inventory.ts';
+import { NodeLease } from '../../features/node/node-lease.ts';
+import { NodeReporter, type NodeSource } from '../../features/node/node-reporter.ts';
+import { NodeStartup, type NodeStartupTimes } from '../../features/node/node-startup.ts';
+import { OwnName } from '../../features/node/own-name.ts';
+import { PodCidr } from '../../features/node/pod-cidr.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
+import type { ImageRuntime } from '../../ports/images.ts';
+import type { LoopContext } from './compose-context.ts';
+import type { World } from './world.ts';
+
+/** What makes the machine a node of a cluster: its registration, status and lease. */
+export interface NodeAgent {
+  start(): void;
+  stop(): Promise<void>;
+  /** The runtime or its network came or went, or its pods were read for the first time. */
+  runtimeChanged(): void;
+  imagesChanged(): void;
+  /** When the node came to be, for metrics. */
+  startup(): Readonly<NodeStartupTimes>;
+}
+
+/** Undefined on a node of its own. */
+export function composeNodeAgent(context: LoopContext): NodeAgent | undefined {
+  const { cluster } = context.world;
+  return cluster === undefined ? undefined : composeMember(context, cluster);
+}
+
+function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
+  const { settings, world, knowledge } = context;
+  const { clock, random, log } = world;
+  const { node, recorder } = knowledge;
+  const { node: config } = settings.config;
+  const { nodeName } = world.machine;
+  const startup = new NodeStartup(clock);
+  const podCidr = new PodCidr((cidr) => world.runtime.updatePodCidr(cidr), log);
+  const wake = (): void => reporter.wake();
+  const inventory = new NodeInventory({ runtime: world.runtime, images: world.images, maxImages: config.statusMaxImages, onChange: wake, clock, random, log });
+  const ownName = new OwnName(async () => (await world.network?.resolve(nodeName)) ?? [], { onChange: wake, clock, log });
+  const reporter: NodeReporter = new NodeReporter({
+    client: cluster.heartbeat,
+    watch: node.watch,
+    source: composeSource(context, inventory, ownName),
+    settings: {
+      nodeName,
+      register: config.register,
+      getOnExistsOnly: settings.config.gates.enabled('KubeletRegistrationGetOnExistsOnly'),
+      updatePeriodMs: config.statusUpdatePeriodMs,
+      reportPeriodMs: config.statusReportPeriodMs,
+    },
+    recorder,
+    startup,
+    onReported: ({ metadata, spec = {}, status = {} }) => {
+      podCidr.offer(spec.podCIDRs ?? []);
+      node.seats.volumesReported(status.volumesInUse ?? []);
+      lease.nodeIs(metadata.uid);
+    },
+    time: { clock, random, log },
+  });
+  const lease: NodeLease = new NodeLease({ client: cluster.heartbeat, nodeName, nodeUid: () => reporter.uid, durationMs: config.leaseDurationMs, onRecovered: () => reporter.retryNow(), clock, random, log });
+  node.seats.changed = wake;
+  return {
+    start: () => {
+      podCidr.offer(config.podCidr === '' ? [] : [config.podCidr]);
+      inventory.start();
+      lease.start();
+      inBackground(log, 'starting to tell the status of the node', ownName.whenAsked().then(() => reporter.start()));
+    },
+    stop: async () => {
+      await Promise.all([reporter.stop(), lease.stop(), inventory.stop()]);
+    },
+    runtimeChanged: () => {
+      inventory.runtimeChanged();
+      wake();
+    },
+    imagesChanged: () => inventory.imagesChanged(),
+    startup: () => startup.times,
+  };
+}
+
+function composeSource({ settings, world, knowledge, actors }: LoopContext, inventory: NodeInventory, ownName: OwnName): NodeSource {
+  const { node } = knowledge;
+  const { monitor, pleg } = actors;
+  const identity = node.identity;
+  // Without a name to look up: the addresses are given.
+  const named = (): readonly string[] => (identity.addresses.nodeIps.some((ip) => !/^[0:.]+$/.test(ip)) ? [] : ownName.addresses());
+  const facts = (): NodeFacts => {
+    const { seats } = node;
+    const problems = [...monitor.readyErrors(), monitor.networkError(), seats.storageProblem(), seats.shutdownProblem()];
+    return {
+      nowMs: world.clock.nowMs(),
+      network: { ...networkOf(world), named: named() },
+      runtimeVersion: inventory.runtimeVersion ?? `${world.runtimeName}://Unknown`,
+      runtime: monitor.health,
+      images: inventory.images,
+      pressure: seats.pressure(),
+      problems: problems.filter((problem) => problem !== undefined),
+      volumesInUse: seats.volumesInUse(),
+    };
+  };
+  let adopted = false;
+  inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => {
+    adopted = true;
+    node.seats.changed();
+  }));
+  return {
+    initial: () => {
+      const { status: _, ...initial } = node.local(undefined);
+      return initial;
+    },
+    compute: (before) => computeNode(before, identity, facts()),
+    isUndetermined: () => monitor.health === undefined || !adopted || node.seats.isStorageUndetermined(),
+    resetExtended: async () => !(await hasDeviceCheckpoint(world, settings.rootDir)),
+  };
+}
+
+/** A machine that does not say has the addresses it was given. */
+function networkOf({ network, machine }: World): { own: readonly string[]; defaults: { v4?: string; v6?: string } } {
+  if (network !== undefined) return network.read();
+  const v4 = machine.addresses.find((address) => !address.includes(':'));
+  const v6 = machine.addresses.find((address) => address.includes(':'));
+  return { own: machine.addresses, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
+}
+
+/** What the device manager remembers (upstream: devicemanager ShouldResetExtendedResourceCapacity). */
+async function hasDeviceCheckpoint({ files }: World, rootDir: string): Promise<boolean> {
+  return (await files.stat(`${rootDir}/device-plugins/kubelet_internal_checkpoint`)) !== undefined;
+}
+
+/** The same images, with word of each that comes or goes. */
+export function tellOfImages(images: ImageRuntime, changed: () => void): ImageRuntime {
+  const after = async <T>(work: Promise<T>): Promise<T> => {
+    const result = await work;
+    changed();
+    return result;
+  };
+  return {
+    listImages: (options) => images.listImages(options),
+    imageStatus: (image, handler, options) => images.imageStatus(image, handler, options),
+    pullImage: (image, pull, options) => after(images.pullImage(image, pull, options)),
+    removeImage: (image, options) => after(images.removeImage(image, options)),
+    imageFsInfo: (options) => images.imageFsInfo(options),
+  };
+}

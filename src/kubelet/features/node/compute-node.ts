@@ -1,0 +1,128 @@
+import { nodeLabels } from '../../../api/annotations.ts';
+import type { ContainerImage, Node, NodeStatus } from '../../../api/core/node.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import { isExtendedResource } from '../../../api/resources.ts';
+import { computeAllocatable } from './allocatable.ts';
+import { computeAddresses, withAddressHint, type AddressRules, type NetworkFacts } from './node-addresses.ts';
+import { computeConditions, type Pressure } from './node-conditions.ts';
+
+/** What stays as it is while the agent runs. */
+export interface NodeIdentity {
+  /** As Go names it: `amd64`. */
+  architecture: string;
+  machineId: string;
+  systemUuid: string;
+  bootId: string;
+  kernelVersion: string;
+  osImage: string;
+  kubeletVersion: string;
+  /** Without the gate DisableNodeKubeProxyVersion the field says the kubelet's own version, which is no proxy's. */
+  tellsProxyVersion: boolean;
+  swapBytes: number;
+  capacity: ResourceList;
+  reservation: ResourceList;
+  declaredFeatures: readonly string[];
+  /** 0 while there is no server. */
+  serverPort: number;
+  /** Without it ephemeral storage is no resource of the node. */
+  tellsLocalStorage: boolean;
+  addresses: AddressRules;
+}
+
+/** What the node is like now. */
+export interface NodeFacts {
+  nowMs: number;
+  network: NetworkFacts;
+  /** `containerd://1.7.24`. */
+  runtimeVersion: string;
+  /** undefined before the runtime has said. */
+  runtime: { handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[]; supplementalGroupsPolicy: boolean } | undefined;
+  /** undefined before the images were listed: what is reported stays. */
+  images: readonly ContainerImage[] | undefined;
+  pressure: Pressure;
+  /** Why the node is not ready, beside missing capacities. */
+  problems: readonly string[];
+  /** undefined before the volumes of pods are known: what is reported stays (upstream: ReconcilerStatesHasBeenSynced). */
+  volumesInUse: readonly string[] | undefined;
+}
+
+export interface ComputedNode {
+  node: Node;
+  /** What could not be found out; the fields concerned stay as they were. */
+  problems: readonly string[];
+}
+
+/**
+ * The node as it should be in the API, made from the one that is there: everything that others own stays (upstream: kubelet_node_status.go updateNode
+ * and the setters of nodestatus). volumesAttached is the attach controller's and never touched.
+ */
+export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFacts): ComputedNode {
+  const { status = {} } = before;
+  const addresses = computeAddresses(identity.addresses, facts.network, status.addresses ?? []);
+  const capacity = capacityOf(status, identity);
+  const allocatable = allocatableOf(status, capacity, identity.reservation);
+  const problems = [...facts.problems, ...missingCapacities(capacity, identity)];
+  const next: NodeStatus = {
+    ...status,
+    capacity,
+    allocatable,
+    conditions: computeConditions(status.conditions ?? [], { ...facts, problems }),
+    ...(addresses.kind === 'set' && { addresses: addresses.addresses }),
+    daemonEndpoints: { kubeletEndpoint: { Port: identity.serverPort } },
+    nodeInfo: nodeInfoOf(identity, facts),
+    ...(facts.images !== undefined && { images: [...facts.images] }),
+    ...(facts.volumesInUse !== undefined && { volumesInUse: [...facts.volumesInUse] }),
+    declaredFeatures: [...identity.declaredFeatures],
+    ...runtimeFields(facts),
+  };
+  return { node: { ...before, metadata: metadataOf(before, identity), status: next }, problems: addresses.kind === 'unknown' ? [addresses.why] : [] };
+}
+
+/** The labels of the operating system and the architecture are put back when somebody takes them away. */
+function metadataOf({ metadata }: Node, { architecture, addresses }: NodeIdentity): Node['metadata'] {
+  const annotations = withAddressHint(metadata.annotations, addresses);
+  const labels = { ...metadata.labels, [nodeLabels.os]: 'linux', [nodeLabels.arch]: architecture };
+  return { ...metadata, labels, ...(annotations !== undefined && { annotations }) };
+}
+
+/** Resources that others put on the node stay. */
+function capacityOf({ capacity }: NodeStatus, identity: NodeIdentity): ResourceList {
+  return { ...capacity, ...identity.capacity };
+}
+
+/** Of an extended resource that is gone nothing can be had; of all others what is not reserved. */
+function allocatableOf({ allocatable = {} }: NodeStatus, capacity: ResourceList, reservation: ResourceList): ResourceList {
+  const kept = Object.entries(allocatable).filter(([name]) => name in capacity || !isExtendedResource(name));
+  return { ...Object.fromEntries(kept), ...computeAllocatable(capacity, reservation) };
+}
+
+function missingCapacities(capacity: ResourceList, { tellsLocalStorage }: NodeIdentity): string[] {
+  const missing = ['cpu', 'memory', 'pods', ...(tellsLocalStorage ? ['ephemeral-storage'] : [])].filter((name) => !(name in capacity));
+  return missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`];
+}
+
+function nodeInfoOf(identity: NodeIdentity, { runtimeVersion }: NodeFacts): NonNullable<NodeStatus['nodeInfo']> {
+  return {
+    machineID: identity.machineId,
+    systemUUID: identity.systemUuid,
+    bootID: identity.bootId,
+    kernelVersion: identity.kernelVersion,
+    osImage: identity.osImage,
+    containerRuntimeVersion: runtimeVersion,
+    kubeletVersion: identity.kubeletVersion,
+    kubeProxyVersion: identity.tellsProxyVersion ? identity.kubeletVersion : '',
+    operatingSystem: 'linux',
+    architecture: identity.architecture,
+    ...(identity.swapBytes > 0 && { swap: { capacity: identity.swapBytes } }),
+  };
+}
+
+/** Sorted by name, so that a runtime that lists its handlers in another order each time changes nothing. */
+function runtimeFields({ runtime }: NodeFacts): Pick<NodeStatus, 'runtimeHandlers' | 'features'> {
+  if (runtime === undefined) return {};
+  const handlers = runtime.handlers.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  return {
+    runtimeHandlers: handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } })),
+    features: { supplementalGroupsPolicy: runtime.supplementalGroupsPolicy },
+  };
+}

@@ -1,0 +1,60 @@
+import type { NodeCondition } from '../../../api/core/node.ts';
+import { formatTime } from '../../../api/time.ts';
+
+/** What the node has too little of. */
+export interface Pressure {
+  memory: boolean;
+  disk: boolean;
+  pid: boolean;
+}
+
+export interface ConditionFacts {
+  nowMs: number;
+  pressure: Pressure;
+  /** Why the node is not ready, in upstream's order: runtime, network, storage, shutdown, capacities. */
+  problems: readonly string[];
+}
+
+type Words = readonly [reason: string, message: string];
+const pressures: readonly { type: string; of: keyof Pressure; short: Words; enough: Words }[] = [
+  {
+    type: 'MemoryPressure', of: 'memory',
+    short: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'], enough: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+  },
+  { type: 'DiskPressure', of: 'disk', short: ['KubeletHasDiskPressure', 'kubelet has disk pressure'], enough: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'] },
+  { type: 'PIDPressure', of: 'pid', short: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'], enough: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'] },
+];
+
+/**
+ * The conditions with the kubelet's own four brought up to date; those of others stay as they are, and each where it was. New ones come at the end,
+ * Ready last (upstream: nodestatus setters, whose texts these are).
+ */
+export function computeConditions(before: readonly NodeCondition[], facts: ConditionFacts): NodeCondition[] {
+  const now = formatTime(facts.nowMs);
+  const own = new Map<string, NodeCondition>();
+  for (const { type, of, short, enough } of pressures) {
+    const status = facts.pressure[of] ? 'True' : 'False';
+    const old = before.find((condition) => condition.type === type);
+    const [reason, message] = facts.pressure[of] ? short : enough;
+    // Whoever else changed it (the node was unreachable for a while) is answered with a new transition.
+    if (old?.status === status) own.set(type, { ...old, lastHeartbeatTime: now });
+    else own.set(type, { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason, message });
+  }
+  const ready = readyCondition(facts.problems);
+  const oldReady = before.find(({ type }) => type === 'Ready');
+  const lastTransitionTime = oldReady?.status === ready.status ? oldReady.lastTransitionTime : now;
+  own.set('Ready', { type: 'Ready', status: ready.status, lastHeartbeatTime: now, ...(lastTransitionTime !== undefined && { lastTransitionTime }), reason: ready.reason, message: ready.message });
+  const kept = before.map((condition) => own.get(condition.type) ?? condition);
+  return [...kept, ...[...own.values()].filter(({ type }) => !before.some((condition) => condition.type === type))];
+}
+
+function readyCondition(problems: readonly string[]): { status: 'True' | 'False'; reason: string; message: string } {
+  if (problems.length === 0) return { status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
+  return { status: 'False', reason: 'KubeletNotReady', message: aggregateMessage(problems) };
+}
+
+/** As Go's aggregates of errors say it: each once, in brackets when there are several. */
+function aggregateMessage(problems: readonly string[]): string {
+  const unique = [...new Set(problems)];
+  return unique.length === 1 ? (unique[0] ?? '') : `[${unique.join(', ')}]`;
+}

@@ -1,0 +1,102 @@
+import type { ContainerImage } from '../../../api/core/node.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ImageRuntime } from '../../ports/images.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { selectNodeImages } from './node-images.ts';
+import { sameJson } from './node-patch.ts';
+
+/** Upstream: image manager, every 30 s; the runtime's version is good for 60 s. */
+const IMAGES_PERIOD_MS = 30_000;
+const VERSION_FRESH_MS = 60_000;
+const ANSWER_LIMIT_MS = 20_000;
+
+export interface NodeInventoryOptions {
+  runtime: Pick<ContainerRuntime, 'version'>;
+  images: Pick<ImageRuntime, 'listImages'>;
+  /** -1 means all. */
+  maxImages: number;
+  /** Called when what is listed here is other than before. */
+  onChange: () => void;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/**
+ * What the status of the node says of the runtime and has to ask for: asked beside the status, so that a runtime that hangs does not keep the node
+ * from telling so. What cannot be asked stays as it was.
+ */
+export class NodeInventory {
+  readonly #options: NodeInventoryOptions;
+  readonly #loop: Loop;
+  #version: { text: string; atMs: number } | undefined;
+  #images: readonly ContainerImage[] | undefined;
+  #lastError = '';
+
+  constructor(options: NodeInventoryOptions) {
+    this.#options = options;
+    this.#loop = createLoop({ ...options, name: 'node inventory', periodMs: IMAGES_PERIOD_MS, pass: () => this.#pass() });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** The runtime came or went: it may be another one now. */
+  runtimeChanged(): void {
+    this.#version = this.#version === undefined ? undefined : { ...this.#version, atMs: -Infinity };
+    this.#loop.wake();
+  }
+
+  /** An image was pulled or removed. */
+  imagesChanged(): void {
+    this.#loop.wake();
+  }
+
+  /** undefined before the runtime has said. */
+  get runtimeVersion(): string | undefined {
+    return this.#version?.text;
+  }
+
+  get images(): readonly ContainerImage[] | undefined {
+    return this.#images;
+  }
+
+  async #pass(): Promise<void> {
+    const before = { version: this.#version?.text, images: this.#images };
+    const failures = [await this.#attempt(() => this.#askVersion()), await this.#attempt(() => this.#listImages())].filter((each) => each !== undefined);
+    const text = failures.join('; ');
+    if (text !== '' && text !== this.#lastError) this.#options.log.warn('the runtime does not say what the status of the node is to tell of it; it stays as it was', { error: text });
+    this.#lastError = text;
+    if (before.version !== this.#version?.text || !sameJson(before.images, this.#images)) this.#options.onChange();
+  }
+
+  async #attempt(ask: () => Promise<void>): Promise<string | undefined> {
+    try {
+      await ask();
+      return undefined;
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+
+  async #askVersion(): Promise<void> {
+    const { runtime, clock } = this.#options;
+    if (this.#version !== undefined && clock.monotonicMs() - this.#version.atMs < VERSION_FRESH_MS) return;
+    const { name, version } = await runtime.version({ timeoutMs: ANSWER_LIMIT_MS });
+    this.#version = { text: `${name}://${version}`, atMs: clock.monotonicMs() };
+  }
+
+  async #listImages(): Promise<void> {
+    const { images, maxImages } = this.#options;
+    this.#images = maxImages === 0 ? [] : selectNodeImages(await images.listImages({ timeoutMs: ANSWER_LIMIT_MS }), maxImages);
+  }
+}

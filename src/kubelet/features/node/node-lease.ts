@@ -1,0 +1,130 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { leases } from '../../../api/client/resource-types.ts';
+import type { Lease } from '../../../api/coordination/lease.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { formatMicroTime } from '../../../api/time.ts';
+import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+
+const NAMESPACE = 'kube-node-lease';
+/** Upstream: nodeLeaseRenewIntervalFraction. */
+const RENEWALS_PER_LEASE = 4;
+/** Upstream: component-helpers lease controller: 200 ms doubling to 7 s, five tries, jitter of 4 %. */
+const RETRY: BackoffCurve = { initialMs: 200, maxMs: 7000, factor: 2 };
+const TRIES = 5;
+const JITTER = 0.04;
+
+export interface LeaseFacts {
+  nodeName: string;
+  /** undefined while the node is not known: a lease that is there is renewed all the same. */
+  nodeUid: string | undefined;
+  durationMs: number;
+  /** Wall time. */
+  nowMs: number;
+}
+
+/** The lease renewed, or made: owned by the node as it is now, so that it goes with it. */
+export function computeLease(base: Lease | undefined, { nodeName, nodeUid, durationMs, nowMs }: LeaseFacts): Lease {
+  const { metadata, spec } = base ?? { metadata: { name: nodeName, namespace: NAMESPACE, uid: '' }, spec: { holderIdentity: nodeName } };
+  const { ownerReferences = [] } = metadata;
+  const isOwned = ownerReferences.length > 0 && (nodeUid === undefined || ownerReferences.every(({ kind, uid }) => kind !== 'Node' || uid === nodeUid));
+  const owners = isOwned || nodeUid === undefined ? ownerReferences : [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid }];
+  return {
+    ...base,
+    metadata: { ...metadata, ...(owners.length > 0 && { ownerReferences: owners }) },
+    spec: { ...spec, leaseDurationSeconds: durationMs / 1000, renewTime: formatMicroTime(nowMs) },
+  };
+}
+
+export interface NodeLeaseOptions {
+  client: Pick<ApiClient, 'create' | 'get' | 'update'>;
+  nodeName: string;
+  nodeUid: () => string | undefined;
+  durationMs: number;
+  /** Called when a renewal succeeded after failures: the API server is back. */
+  onRecovered: () => void;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Keeps the node's lease: what the control plane takes for its sign of life. Renewed from what was written last, read again only when refused. */
+export class NodeLease {
+  readonly #options: NodeLeaseOptions;
+  readonly #loop: Loop;
+  #latest: Lease | undefined;
+  #failures = 0;
+  #nodeUid = '';
+
+  constructor(options: NodeLeaseOptions) {
+    this.#options = options;
+    this.#loop = createLoop({
+      ...options,
+      name: 'node lease',
+      periodMs: () => (this.#failures === 0 ? options.durationMs / RENEWALS_PER_LEASE : backoffDelayMs(RETRY, this.#failures)),
+      jitterFactor: JITTER,
+      pass: () => this.#pass(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** The lease stays: it tells until when the agent was there. */
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** The node's uid as the API server has it now: when it is another, the lease is given to it at once. */
+  nodeIs(uid: string): void {
+    if (uid === this.#nodeUid) return;
+    this.#nodeUid = uid;
+    this.#loop.wake();
+  }
+
+  async #pass(): Promise<void> {
+    const { log, onRecovered } = this.#options;
+    let error: unknown;
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      try {
+        if (!(await this.#renew())) return;
+        const failed = this.#failures > 0;
+        this.#failures = 0;
+        return failed ? onRecovered() : undefined;
+      } catch (failure) {
+        error = failure;
+        if (isApiError(failure, 'Conflict') || isApiError(failure, 'NotFound') || isApiError(failure, 'AlreadyExists')) this.#latest = undefined;
+        else break;
+      }
+    }
+    this.#failures++;
+    const fields = { error: errorMessage(error) };
+    if (this.#failures === 1) log.error('Failed to ensure lease exists, will retry', fields);
+    else log.debug(2, 'Failed to ensure lease exists, will retry', fields);
+  }
+
+  /** False when there is nothing to do yet: no lease, and no node that it could belong to. */
+  async #renew(): Promise<boolean> {
+    const { client, clock, nodeName, nodeUid, durationMs } = this.#options;
+    const base = this.#latest ?? (await this.#read());
+    const uid = nodeUid();
+    if (base === undefined && uid === undefined) return false;
+    const lease = computeLease(base, { nodeName, nodeUid: uid, durationMs, nowMs: clock.nowMs() });
+    this.#latest = base === undefined ? await client.create(leases, lease) : await client.update(leases, lease);
+    return true;
+  }
+
+  async #read(): Promise<Lease | undefined> {
+    try {
+      return await this.#options.client.get(leases, { namespace: NAMESPACE, name: this.#options.nodeName });
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+}

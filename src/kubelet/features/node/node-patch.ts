@@ -1,0 +1,69 @@
+import type { Node } from '../../../api/core/node.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether both say the same; a field that is undefined is one that is absent. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((each, index) => sameJson(each, right[index]));
+  if (!isObject(left) || !isObject(right)) return false;
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => sameJson(left[key], right[key]));
+}
+
+/** Whether more than heartbeats changed (upstream: nodeStatusHasChanged); metadata counts as well, for the labels and annotations the kubelet keeps. */
+export function nodeHasChanged(before: Node, after: Node): boolean {
+  const bare = ({ metadata, status }: Node): unknown => ({
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+    ...status,
+    conditions: Object.fromEntries((status?.conditions ?? []).map(({ lastHeartbeatTime: _, ...condition }) => [condition.type, condition])),
+  });
+  return !sameJson(normal(bare(before)), normal(bare(after)));
+}
+
+/** Empty lists and maps are absent ones in the API. */
+function normal(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => !(Array.isArray(each) && each.length === 0) && !(isObject(each) && Object.keys(each).length === 0)));
+}
+
+/**
+ * The strategic merge patch of `nodes/NAME/status` that leads from one node to the other (upstream: component-helpers PatchNodeStatus). It says
+ * nothing of the spec nor of what did not change, so what others write meanwhile stays. The uid holds it off a node of the same name made anew.
+ */
+export function computeNodePatch(before: Node, after: Node): { metadata: Json; status?: Json } {
+  const metadata: Record<string, unknown> = before.metadata.uid === '' ? {} : { uid: before.metadata.uid };
+  for (const field of ['labels', 'annotations'] as const) {
+    const changed = diff(before.metadata[field] ?? {}, after.metadata[field] ?? {});
+    if (Object.keys(changed).length > 0) metadata[field] = changed;
+  }
+  const { conditions: oldConditions = [], addresses: oldAddresses = [], ...oldRest } = before.status ?? {};
+  const { conditions = [], addresses = [], ...rest } = after.status ?? {};
+  const status: Record<string, unknown> = diff(oldRest, rest);
+  const changedConditions = conditions.flatMap((condition) => {
+    const changed = diff(oldConditions.find(({ type }) => type === condition.type) ?? {}, condition);
+    return Object.keys(changed).length === 0 ? [] : [{ ...changed, type: condition.type }];
+  });
+  if (changedConditions.length > 0) status['conditions'] = changedConditions;
+  // The API merges addresses by type, so two of one type need the list replaced as a whole.
+  if (!sameJson(oldAddresses, addresses)) status['addresses'] = oldAddresses.length === 0 ? addresses : [...addresses, { $patch: 'replace' }];
+  return { metadata, ...(Object.keys(status).length > 0 && { status }) };
+}
+
+/** What to merge into `before` to have `after`: null for what goes, lists as a whole. */
+function diff(before: Json, after: Json): Record<string, unknown> {
+  const changed: Record<string, unknown> = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, value] = [before[key], after[key]];
+    if (sameJson(old, value)) continue;
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) {
+      if (old !== undefined) changed[key] = null;
+    } else if (isObject(old) && isObject(value)) {
+      const inner = diff(old, value);
+      if (Object.keys(inner).length > 0) changed[key] = inner;
+    } else changed[key] = value;
+  }
+  return changed;
+}

@@ -1,0 +1,265 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { nodes } from '../../../api/client/resource-types.ts';
+import type { Node } from '../../../api/core/node.ts';
+import { nodeEvents } from '../../../api/reasons.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { NodeEventRecorder } from '../../ports/recorder.ts';
+import type { ComputedNode } from './compute-node.ts';
+import { computeNodeEvents, schedulableEvent, type NodeSaying } from './node-events.ts';
+import { computeNodePatch, nodeHasChanged } from './node-patch.ts';
+import type { NodeStartup } from './node-startup.ts';
+import type { NodeWatch } from './node-watch.ts';
+import { registerNode } from './register-node.ts';
+
+export interface NodeReporterSettings {
+  nodeName: string;
+  register: boolean;
+  getOnExistsOnly: boolean;
+  updatePeriodMs: number;
+  reportPeriodMs: number;
+}
+
+export interface NodeSource {
+  /** The node as it is made when there is none. */
+  initial: () => Node;
+  compute: (before: Node) => ComputedNode;
+  /** Whether something that Ready depends on has not said anything yet since the agent started. */
+  isUndetermined: () => boolean;
+  resetExtended: () => Promise<boolean>;
+}
+
+export interface NodeReporterOptions {
+  client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
+  watch: Pick<NodeWatch, 'current' | 'onChange'>;
+  source: NodeSource;
+  settings: NodeReporterSettings;
+  recorder: NodeEventRecorder;
+  startup: NodeStartup;
+  /** Called with the node as the API server has it, whenever that was made sure of. */
+  onReported: (node: Node) => void;
+  time: { clock: Clock; random: Random; log: Logger };
+}
+
+/** Upstream: registerWithAPIServer, 100 ms doubling to 7 s. A status that cannot be told is retried alike. */
+const RETRY: BackoffCurve = { initialMs: 100, maxMs: 7000, factor: 2 };
+/** Upstream: nodeStatusUpdateRetry. */
+const TRIES = 5;
+/** Upstream: JitterUntil of syncNodeStatus. */
+const JITTER = 0.04;
+/** A node that was ready stays so this long while the agent, just started, does not know better. The runtime counts as down after as long. */
+const START_GRACE_MS = 30_000;
+/** What others write is answered at most this often: two agents of one name must not drive each other. */
+const ANSWER_SPACING_MS = 1000;
+
+/**
+ * Registers the node and tells how it is.
+ * 1. One pass at a time; whoever knows of a change wakes it, the period is the safety net. A wake does not shorten the wait after a failure.
+ * 2. What the API server has is taken from the watch and from the answers to own writes, and asked for again after a refusal.
+ * 3. Only changes are written, and once per report period all heartbeats. A node that vanished is registered again.
+ * 4. Nothing is kept but the node as last seen: an outage of any length costs nothing.
+ */
+export class NodeReporter {
+  readonly #options: NodeReporterOptions;
+  readonly #loop: Loop;
+  readonly #startedMs: number;
+  #latest: Node | undefined;
+  #registered = false;
+  #failures = 0;
+  #retryAtMs = 0;
+  #lastFailure = '';
+  #lastProblems = '';
+  #lastReport: { atMs: number; extraMs: number } | undefined;
+  #unschedulable = false;
+  #rebootTold = false;
+  #said: { version: string; reasons: Set<string> } = { version: '', reasons: new Set() };
+  #answer: Timer | undefined;
+  #unfollow: (() => void) | undefined;
+
+  constructor(options: NodeReporterOptions) {
+    this.#options = options;
+    const { time, settings } = options;
+    this.#startedMs = time.clock.monotonicMs();
+    this.#loop = createLoop({
+      name: 'node status',
+      ...time,
+      periodMs: () => (this.#failures === 0 ? settings.updatePeriodMs : Math.max(0, this.#retryAtMs - time.clock.monotonicMs())),
+      jitterFactor: JITTER,
+      pass: () => this.#pass(),
+    });
+  }
+
+  start(): void {
+    this.#unfollow ??= this.#options.watch.onChange((node) => this.#seen(node));
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#unfollow?.();
+    this.#answer?.cancel();
+    await this.#loop.stop();
+  }
+
+  /** Something of the node changed. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** The API server is known to be back: no need to wait on. */
+  retryNow(): void {
+    this.#retryAtMs = 0;
+    this.#loop.wake();
+  }
+
+  /** Of the node in the API; undefined while none is known. */
+  get uid(): string | undefined {
+    return this.#latest?.metadata.uid;
+  }
+
+  #seen(node: Node | undefined): void {
+    // Who hears of the node can reach the API server again.
+    this.#retryAtMs = 0;
+    if (node === undefined) {
+      this.#latest = undefined;
+      this.#registered = false;
+      return this.#loop.wake();
+    }
+    const isOwn = node.metadata.resourceVersion === this.#latest?.metadata.resourceVersion;
+    this.#latest = node;
+    if (isOwn && this.#failures === 0) return;
+    const { clock } = this.#options.time;
+    const leftMs = this.#lastReport === undefined ? 0 : this.#lastReport.atMs + ANSWER_SPACING_MS - clock.monotonicMs();
+    this.#answer?.cancel();
+    if (leftMs <= 0) this.#loop.wake();
+    else this.#answer = clock.setTimer(leftMs, () => this.#loop.wake());
+  }
+
+  async #pass(): Promise<void> {
+    const { clock, random } = this.#options.time;
+    if (clock.monotonicMs() < this.#retryAtMs) return;
+    const done = (await this.#register()) && (await this.#update());
+    if (done) {
+      this.#failures = 0;
+      this.#lastFailure = '';
+      return;
+    }
+    this.#failures++;
+    this.#retryAtMs = clock.monotonicMs() + backoffDelayMs(RETRY, this.#failures) * (1 - random.next() / 4);
+  }
+
+  /** Says each failure once, however often it comes again in a row. */
+  #failed(message: string, error: string): false {
+    const { log } = this.#options.time;
+    const fields = { node: this.#options.settings.nodeName, error };
+    if (`${message} ${error}` === this.#lastFailure) log.debug(2, message, fields);
+    else log.error(message, fields);
+    this.#lastFailure = `${message} ${error}`;
+    return false;
+  }
+
+  async #register(): Promise<boolean> {
+    const { settings, source, client, startup, time } = this.#options;
+    if (!settings.register || this.#registered) return true;
+    startup.attempted();
+    const bare = source.initial();
+    const { node: initial } = source.compute(bare);
+    if (this.#failures === 0) time.log.info('Attempting to register node', { node: settings.nodeName });
+    const result = await registerNode({ client, initial, resetExtended: await source.resetExtended(), getOnExistsOnly: settings.getOnExistsOnly });
+    if (result.kind === 'failed') return this.#failed(result.message, result.error);
+    if (result.kind === 'created') {
+      startup.registeredNew();
+      this.#say(computeNodeEvents(bare, initial), '');
+    } else time.log.info('Node was previously registered', { node: settings.nodeName });
+    time.log.info('Successfully registered node', { node: settings.nodeName });
+    this.#registered = true;
+    this.#latest = result.node;
+    return true;
+  }
+
+  async #update(): Promise<boolean> {
+    let error: unknown;
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      try {
+        await this.#tell(attempt);
+        return true;
+      } catch (failure) {
+        error = failure;
+        if (isApiError(failure, 'NotFound') && this.#options.settings.register) {
+          this.#registered = false;
+          this.#latest = undefined;
+          this.#options.time.log.info('The node was deleted, registering it again', { node: this.#options.settings.nodeName });
+          return this.#register();
+        }
+        if (!isWorthAnotherTry(failure)) break;
+      }
+    }
+    return this.#failed('Unable to update node status', errorMessage(error));
+  }
+
+  /** Upstream: tryUpdateNodeStatus. */
+  async #tell(attempt: number): Promise<void> {
+    const { client, settings, source, onReported, startup, time } = this.#options;
+    const key = { namespace: '', name: settings.nodeName };
+    const before = (attempt === 0 ? this.#latest : undefined) ?? (await client.get(nodes, key));
+    this.#latest = before;
+    this.#noteSchedulable(before);
+    const { node, problems } = source.compute(before);
+    this.#noteProblems(problems);
+    if (this.#holdsBack(before, node)) return;
+    this.#say(computeNodeEvents(before, node), before.metadata.resourceVersion ?? '');
+    const nowMs = time.clock.monotonicMs();
+    const changed = nodeHasChanged(before, node);
+    const first = this.#lastReport === undefined;
+    const due = this.#lastReport === undefined || nowMs - this.#lastReport.atMs >= settings.reportPeriodMs + this.#lastReport.extraMs;
+    if (!changed && !due) return onReported(before);
+    const updated = await client.patch(nodes, key, { type: 'strategic', body: computeNodePatch(before, node) }, { subresource: 'status' });
+    // After a change the next report comes at random, so that nodes that changed together do not report together.
+    this.#lastReport = { atMs: nowMs, extraMs: changed || first ? settings.reportPeriodMs * (time.random.next() - 0.5) : 0 };
+    this.#latest = updated;
+    if (isReady(updated)) startup.ready();
+    onReported(updated);
+  }
+
+  /** A start of the agent is no reason to call a ready node unready, as long as nobody could say whether it is. */
+  #holdsBack(before: Node, node: Node): boolean {
+    const { source, time } = this.#options;
+    return this.#lastReport === undefined && isReady(before) && !isReady(node) && source.isUndetermined() && time.clock.monotonicMs() - this.#startedMs < START_GRACE_MS;
+  }
+
+  #noteSchedulable(node: Node): void {
+    const unschedulable = node.spec?.unschedulable === true;
+    if (unschedulable === this.#unschedulable) return;
+    this.#unschedulable = unschedulable;
+    const { type, reason, message } = schedulableEvent(node);
+    this.#options.recorder.nodeEvent(type, reason, message);
+  }
+
+  #noteProblems(problems: readonly string[]): void {
+    const text = problems.join('; ');
+    if (text !== '' && text !== this.#lastProblems) this.#options.time.log.error('Failed to set some node status fields', { node: this.#options.settings.nodeName, error: text });
+    this.#lastProblems = text;
+  }
+
+  /** Each once per version of the node: a status that cannot be told is computed many times. */
+  #say(sayings: readonly NodeSaying[], version: string): void {
+    if (this.#said.version !== version) this.#said = { version, reasons: new Set() };
+    for (const { type, reason, message } of sayings) {
+      if (this.#said.reasons.has(reason) || (reason === nodeEvents.rebooted && this.#rebootTold)) continue;
+      this.#said.reasons.add(reason);
+      if (reason === nodeEvents.rebooted) this.#rebootTold = true;
+      this.#options.recorder.nodeEvent(type, reason, message);
+    }
+  }
+}
+
+const isReady = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+
+/** A refusal that another look at the node may mend; a server that is away is left alone until the back-off is over. */
+function isWorthAnotherTry(failure: unknown): boolean {
+  return !isApiError(failure, 'ServiceUnavailable') && !isApiError(failure, 'TooManyRequests') && !isApiError(failure, 'Unauthorized') && !isApiError(failure, 'Forbidden');
+}
