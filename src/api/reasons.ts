@@ -37,6 +37,8 @@ export const podEvents = {
   networkNotReady: 'NetworkNotReady',
   failedSync: 'FailedSync',
   failedValidation: 'FailedValidation',
+  /** This project's own. */
+  failedCreateMirrorPod: 'FailedCreateMirrorPod',
   sandboxChanged: 'SandboxChanged',
   failedCreatePodSandBox: 'FailedCreatePodSandBox',
   failedPodSandBoxStatus: 'FailedPodSandBoxStatus',

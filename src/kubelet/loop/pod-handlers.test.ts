@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLogger } from '../../base/log.ts';
 import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import type { PodPhase } from '../../api/core/pod-status.ts';
 import { PodStore } from '../features/pod-store/pod-store.ts';
 import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
@@ -16,6 +17,7 @@ function harness() {
   const working = new Set<string>();
   const adopted: string[][] = [];
   const missing: string[] = [];
+  const phases = new Map<string, PodPhase>();
   /** What the grants of resources were told. */
   const asked: string[] = [];
   const store = new PodStore();
@@ -30,7 +32,8 @@ function harness() {
     },
     runtimePods: () => runtime,
     unreadPods: () => unread,
-    status: { refresh: (uid) => void calls.push(`status ${uid}`) },
+    status: { refresh: (uid) => (calls.push(`status ${uid}`), { phase: phases.get(uid) ?? 'Running' }) },
+    mirrors: { podChanged: (subject) => void calls.push(`mirror ${subject.metadata.uid}`) },
     probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
     admission: { adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)), consider: (subject) => void calls.push(`consider ${subject.metadata.uid}`), missingFeatures: () => missing },
     allocation: { podUpdated: (subject) => void asked.push(`updated ${subject.metadata.uid}`), podRemoved: (uid) => void asked.push(`removed ${uid}`) },
@@ -40,7 +43,7 @@ function harness() {
     requestCleanup: () => void calls.push('ask to clean'),
     log: silentLogger,
   } as Parameters<typeof createPodHandlers>[0]);
-  return { calls, handlers, store, runtime, unread, working, adopted, missing, asked };
+  return { calls, handlers, store, runtime, unread, working, adopted, missing, asked, phases };
 }
 
 describe('what the loop does about its inputs', () => {
@@ -101,19 +104,28 @@ describe('what the loop does about its inputs', () => {
     handlers.podUpdates({ op: 'UPDATE', source: 'file', pods: [pod('a')] });
     handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
     handlers.podRemoves({ op: 'REMOVE', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls, ['update a', 'changed', 'sync a', 'kill a removed', 'changed']);
+    assert.deepEqual(calls, ['update a', 'changed', 'status a', 'kill a removed', 'changed']);
     assert.deepEqual([asked, store.size], [['updated a', 'removed a'], 0]);
   });
 
-  it('never runs a mirror pod; it wakes the static pod it stands for', () => {
+  it('shows at once what others say of a pod, and passes over it only when they say it is over', () => {
+    const { handlers, calls, phases } = harness();
+    handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
+    phases.set('a', 'Failed');
+    handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
+    assert.deepEqual(calls, ['status a', 'status a', 'sync a']);
+  });
+
+  it('never runs a mirror pod; whoever keeps the mirrors is told of it, and of its static pod', () => {
     const { handlers, calls } = harness();
     const origin = (source: string) => ({ 'metadata.name': 'web', 'metadata.annotations': { 'kubernetes.io/config.source': source } });
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('static', origin('file'))] });
+    assert.equal(calls.includes('mirror static'), true);
     calls.length = 0;
     const mirror = buildPod({ 'metadata.uid': 'mirror', 'metadata.name': 'web', 'metadata.annotations': { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'hash' } });
     handlers.podAdditions({ op: 'ADD', source: 'api', pods: [mirror] });
     handlers.podRemoves({ op: 'REMOVE', source: 'api', pods: [mirror] });
-    assert.deepEqual(calls, ['sync static', 'changed', 'sync static', 'changed']);
+    assert.deepEqual(calls, ['mirror mirror', 'changed', 'mirror mirror', 'changed']);
   });
 
   it('looks at the pod an event is about; one nobody knows is for the clean-up, in its turn', () => {

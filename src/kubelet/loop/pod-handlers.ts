@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log.ts';
-import { isDeleted, isMirrorPod, podKey } from '../../api/pod.ts';
+import { isDeleted, isMirrorPod, isStaticPod, podKey } from '../../api/pod.ts';
 import { podEvents } from '../../api/reasons.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
@@ -30,6 +30,8 @@ export interface PodHandlersParts {
   };
   /** Who was granted which resources; hears of new pods when they are admitted. */
   allocation: { podUpdated(pod: Pod): void; podRemoved(uid: PodUid): void };
+  /** Static pods are shown in the API, where there is one. */
+  mirrors: { podChanged(pod: Pod): void };
   recorder: EventRecorder;
   /** The set of pods or their requests changed. */
   onPodsChanged: () => void;
@@ -46,10 +48,7 @@ export const ORPHAN_GRACE_MS = 1000;
 export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
   const { store, workers, status, log } = parts;
 
-  const wakeStaticOf = (mirror: Pod): void => {
-    const pod = store.staticOf(mirror);
-    if (pod !== undefined) workers.sync(podUid(pod.metadata.uid));
-  };
+  const mirrorChanged = (mirror: Pod): void => parts.mirrors.podChanged(mirror);
 
   return {
     podAdditions(update: PodUpdate): void {
@@ -58,7 +57,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
       // Oldest first, so that pods of one moment are taken in the order they were made (upstream: sort by creation time).
       for (const pod of update.pods.toSorted(byCreation)) {
         log.info('SyncLoop ADD', { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
-        if (isMirrorPod(pod)) wakeStaticOf(pod);
+        if (isMirrorPod(pod)) mirrorChanged(pod);
         else begin(parts, pod);
       }
       if (update.pods.length > 0) parts.onPodsChanged();
@@ -68,7 +67,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
         log.info(`SyncLoop ${update.op}`, { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
         tellMissingFeatures(parts, pod);
         store.set(pod);
-        if (isMirrorPod(pod)) wakeStaticOf(pod);
+        if (isMirrorPod(pod)) mirrorChanged(pod);
         else change(parts, pod);
       }
       parts.onPodsChanged();
@@ -76,9 +75,9 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     podRemoves(update: PodUpdate): void {
       for (const pod of update.pods) {
         log.info('SyncLoop REMOVE', { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
-        if (isMirrorPod(pod)) wakeStaticOf(pod);
-        else workers.kill(podUid(pod.metadata.uid), { cause: 'removed' });
+        if (!isMirrorPod(pod)) workers.kill(podUid(pod.metadata.uid), { cause: 'removed' });
         store.remove(podUid(pod.metadata.uid));
+        if (isMirrorPod(pod)) mirrorChanged(pod);
         parts.allocation.podRemoved(podUid(pod.metadata.uid));
       }
       parts.onPodsChanged();
@@ -86,8 +85,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     podReconcile(update: PodUpdate): void {
       for (const pod of update.pods) {
         store.set(pod);
-        if (isMirrorPod(pod)) wakeStaticOf(pod);
-        else workers.sync(podUid(pod.metadata.uid));
+        if (!isMirrorPod(pod)) statusChanged(parts, podUid(pod.metadata.uid));
       }
     },
     podSyncs(uids: readonly PodUid[]): void {
@@ -115,6 +113,7 @@ function begin(parts: PodHandlersParts, pod: Pod): void {
   if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined && !isDeleted(pod)) parts.admission.consider(pod);
   parts.workers.update(pod, true);
   parts.status.refresh(podUid(pod.metadata.uid));
+  if (isStaticPod(pod)) parts.mirrors.podChanged(pod);
 }
 
 /**
@@ -126,6 +125,12 @@ function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
     other.name === pod.metadata.name && other.namespace === pod.metadata.namespace && other.uid !== pod.metadata.uid && parts.store.byUid(other.uid) === undefined;
   for (const runtime of parts.runtimePods()) if (isPredecessor(runtime)) parts.workers.killOrphan(runtime, ORPHAN_GRACE_MS);
   for (const unread of parts.unreadPods()) if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
+}
+
+/** What others said of the pod counts: conditions of readiness gates, or that it is over (upstream: HandlePodReconcile). */
+function statusChanged({ status, workers }: PodHandlersParts, uid: PodUid): void {
+  const phase = status.refresh(uid)?.phase;
+  if (phase === 'Failed' || phase === 'Succeeded') workers.sync(uid);
 }
 
 function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {

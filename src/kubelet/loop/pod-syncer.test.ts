@@ -81,6 +81,7 @@ function harness() {
     admission: { consider: () => world.standing, withdraw: () => void calls.push('withdraw'), podStopped: () => void calls.push('stopped') },
     networkError: () => world.networkError,
     collect: async () => void calls.push('collect'),
+    onReleased: (_uid, isReleased) => void (isReleased && calls.push('released')),
     forget: () => void calls.push('forget'),
     recorder: { event: (pod, type, reason, message) => void (calls.push(`${type} ${reason}`), said.push(`${pod.metadata.name} ${reason} ${message}`)) },
     clock,
@@ -307,9 +308,9 @@ describe('cleaning up after a pod', () => {
   it('takes volumes and cgroup apart, and what is left in the runtime only when nothing is to stay', async () => {
     const { syncer, calls } = harness();
     await syncer.syncTerminatedPod({ pod: buildPod(), all: false, signal });
-    assert.deepEqual(calls, ['stopped', 'tear down', 'remove cgroup', 'release ids']);
+    assert.deepEqual(calls, ['stopped', 'tear down', 'remove cgroup', 'release ids', 'released']);
     await syncer.syncTerminatedPod({ pod: buildPod(), all: true, signal });
-    assert.deepEqual(calls.slice(4), ['stopped', 'tear down', 'remove cgroup', 'release ids', 'collect']);
+    assert.deepEqual(calls.slice(5), ['stopped', 'tear down', 'remove cgroup', 'release ids', 'released', 'collect']);
   });
 
   it('forgets a pod that is gone at once, and keeps what is known of one that is not', () => {

@@ -67,6 +67,8 @@ export interface PodSyncerParts {
   networkError: () => string | undefined;
   /** Removes what a stopped pod left in the runtime: dead containers, sandboxes, logs. */
   collect: (uid: PodUid) => Promise<void>;
+  /** Whether all the pod held of the node was given back: whoever waits for its end need wait no longer. */
+  onReleased: (uid: PodUid, isReleased: boolean) => void;
   /** Forgets what is remembered of the pod, at once. */
   forget: (uid: PodUid, pod: Pod | undefined) => void;
   recorder: EventRecorder;
@@ -160,6 +162,7 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#parts.admission.withdraw(uid);
     probes.stopLivenessAndStartup(uid);
     this.#parts.volumes.podEnds(uid);
+    this.#parts.onReleased(uid, false);
     status.refresh(uid);
     const graceMs = termination.cause === 'completed' ? undefined : termination.graceMs;
     const outcome = await runtime.killPod({ pod, status: cache.getOrEmpty(identity), graceMs, signal });
@@ -186,6 +189,7 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#parts.objects.unregisterPod(pod);
     await cgroups.removePodCgroup(uid);
     await userNamespaces.release(uid);
+    this.#parts.onReleased(uid, true);
     if (all) await collect(uid);
     explain.setOutcome(uid, { failures: [], waits: [] });
   }

@@ -18,6 +18,8 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 const mergeKeys: Readonly<Record<string, string>> = {
   ownerReferences: 'uid',
   conditions: 'type',
+  podIPs: 'ip',
+  hostIPs: 'ip',
   containers: 'name',
   initContainers: 'name',
   env: 'name',

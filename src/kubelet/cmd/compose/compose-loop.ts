@@ -23,6 +23,7 @@ import { podUid, type PodUid } from '../../model/ids.ts';
 import type { Links, LoopContext } from './compose-context.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
+import { composeClusterPods, type ClusterPods } from './compose-cluster-pods.ts';
 import { composeContainerGc } from './compose-logs.ts';
 import { composeUserNamespaces } from './compose-user-namespaces.ts';
 
@@ -37,6 +38,8 @@ export interface LoopParts {
   loop: SyncLoop;
   containerGc: ContainerGc;
   userNamespaces: UserNamespaces;
+  /** undefined on a node of its own. */
+  clusterPods: ClusterPods | undefined;
   /** Calls `listener` with each pod of which nothing is left; returns the function that ends it. */
   onPodGone(listener: (pod: Pod) => void): () => void;
 }
@@ -56,12 +59,15 @@ export function composeLoop(context: LoopContext): LoopParts {
   const { settings, world, knowledge, actors, links } = context;
   const { clock, random, log } = world;
   const podConfig = new PodConfig({
-    sources: sourceNames(settings),
+    sources: sourceNames(settings, world),
     clock,
     recorder: knowledge.recorder,
     log,
     onUpdate: (update) => links.post({ kind: 'configuration', update }),
-    onSourcesReady: () => links.post({ kind: 'housekeeping' }),
+    onSourcesReady: () => {
+      links.post({ kind: 'housekeeping' });
+      clusterPods?.reconcileMirrors();
+    },
   });
   const runtimeClasses = new RuntimeClassAdmission({
     lookup: (name) => knowledge.localObjects.get('RuntimeClass', '', name),
@@ -71,7 +77,8 @@ export function composeLoop(context: LoopContext): LoopParts {
   knowledge.localObjects.onChange(({ kind, name }) => {
     if (kind === 'RuntimeClass') runtimeClasses.classChanged(name);
   });
-  const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.localObjects });
+  const clusterPods = composeClusterPods(context, { podConfig, workers: () => workers, podOf: (uid) => knowledge.store.byUid(uid) ?? podOf(workers, uid) });
+  const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.localObjects, api: clusterPods?.source });
   const admission = composeAdmission({ ...context, grants: { granted: (pod) => actors.allocation.apply(pod), onAdmitted: (pod) => actors.allocation.podAdded(pod) } }, () => workers);
   const status = composeStatus(context, { workers: () => workers, admission });
   const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
@@ -79,10 +86,10 @@ export function composeLoop(context: LoopContext): LoopParts {
   const tellGone = (pod: Pod): void => gone.forEach((listener) => listener(pod));
   const containerGc = composeContainerGc(context, { workers: () => workers, sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits() });
   const userNamespaces = composeUserNamespaces(context);
-  const syncer = composeSyncer(context, { admission, status, explain, containerGc, userNamespaces, tellGone });
+  const syncer = composeSyncer(context, { admission, status, explain, containerGc, userNamespaces, clusterPods, tellGone });
   const workers: PodWorkers = new PodWorkers({ syncer, clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
   const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc, userNamespaces });
-  const loop: SyncLoop = composeSyncLoop(context, { workers, admission, status, housekeeping });
+  const loop: SyncLoop = composeSyncLoop(context, { workers, admission, status, housekeeping, clusterPods });
   Object.assign(links, {
     post: (input) => loop.post(input),
     refreshStatus: (uid) => void status.refresh(uid),
@@ -101,7 +108,7 @@ export function composeLoop(context: LoopContext): LoopParts {
     gone.add(listener);
     return () => void gone.delete(listener);
   };
-  return { podConfig, sources, workers, admission, status, explain, loop, containerGc, userNamespaces, onPodGone };
+  return { podConfig, sources, workers, admission, status, explain, loop, containerGc, userNamespaces, clusterPods, onPodGone };
 }
 
 function composeStatus({ settings, world, records, knowledge, actors }: LoopContext, { workers, admission }: { workers: () => PodWorkers; admission: AdmissionDesk }): StatusUpdater {
@@ -158,9 +165,9 @@ function composeExplain({ settings, records, knowledge, world, actors }: LoopCon
   });
 }
 
-function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
+function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces' | 'clusterPods'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
   const { settings, world, records, knowledge, actors, links } = context;
-  const { admission, status, explain, containerGc, userNamespaces, tellGone } = loop;
+  const { admission, status, explain, containerGc, userNamespaces, clusterPods, tellGone } = loop;
   return new KubeletPodSyncer({
     runtime: actors.podRuntime,
     cache: knowledge.cache,
@@ -180,6 +187,7 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     allocation: actors.allocation,
     networkError: () => actors.monitor.networkError(),
     collect: (uid) => collectPod(context, containerGc, uid),
+    onReleased: (uid, isReleased) => clusterPods?.released(uid, isReleased),
     forget: (uid, pod) => {
       actors.podRuntime.forgetPod(uid);
       actors.images.forgetPod(uid);
@@ -187,6 +195,8 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
       admission.forget(uid);
       actors.allocation.forget(uid);
       explain.forget(uid);
+      clusterPods?.forget(uid);
+      if (pod !== undefined) clusterPods?.podChanged(pod);
       if (pod !== undefined) tellGone(pod);
       // Of a pod that only the runtime knew the volumes are still there: they go now, not with the next look around.
       else links.post({ kind: 'housekeeping' });
@@ -229,10 +239,10 @@ function composeHousekeeping(context: LoopContext, { workers, podConfig, contain
   });
 }
 
-function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts: { workers: PodWorkers; admission: AdmissionDesk; status: StatusUpdater; housekeeping: Housekeeping }): SyncLoop {
+function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts: { workers: PodWorkers; admission: AdmissionDesk; status: StatusUpdater; housekeeping: Housekeeping; clusterPods: ClusterPods | undefined }): SyncLoop {
   const { clock, random, log } = world;
   const { store, cache } = knowledge;
-  const { workers, admission, status, housekeeping } = parts;
+  const { workers, admission, status, housekeeping, clusterPods } = parts;
   const node = (): Node => knowledge.node.object(actors.monitor.health);
   const handlers = createPodHandlers({
     store,
@@ -243,6 +253,7 @@ function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts
     unreadPods: () => cache.unread(),
     admission: { adopt: (pods) => admission.adopt(pods), consider: (pod) => admission.consider(pod), missingFeatures: (before, after) => missingForUpdate(before, after, node()) },
     allocation: actors.allocation,
+    mirrors: { podChanged: (pod) => clusterPods?.podChanged(pod) },
     recorder: knowledge.recorder,
     onPodsChanged: () => {
       actors.cgroups.podsChanged();

@@ -1,6 +1,7 @@
 import { errorMessage } from '../../../base/errors.ts';
 import { AdmittedRecord, type AdmittedPods } from '../../features/admission/admitted-record.ts';
 import { ResourceCheckpoint } from '../../features/allocation/resource-checkpoint.ts';
+import { RememberedPods } from '../../features/pod-config/remembered-pods.ts';
 import { ChangeFile, type FoundChanges } from '../../features/state/change-file.ts';
 import { StateFile } from '../../features/state/state-file.ts';
 import { Timeline } from '../../features/explain/timeline.ts';
@@ -34,6 +35,8 @@ export interface Records {
   keepProbes(snapshot: () => readonly unknown[]): (change: unknown) => void;
   /** Of the API server's, on a node of a cluster. */
   kept: Kept | undefined;
+  /** The pods of this node as the API server told of them last; empty on a node of its own. */
+  apiPods: RememberedPods;
   flush(): Promise<void>;
 }
 
@@ -53,6 +56,7 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const probesPath = `${folder}/probes.jsonl`;
   const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
   const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), ChangeFile.load({ path: probesPath, files, log }), load('admitted', isAdmitted)]);
+  const apiPods = await openApiPods(folder, world);
   const kept = world.cluster === undefined ? undefined : await openKept(folder, world);
   const open: { flush(): Promise<void> }[] = kept === undefined ? [] : [kept];
   const openFile = (name: keyof typeof PACE, snapshot: () => unknown): StateFile<unknown> => {
@@ -93,8 +97,17 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
     allocated,
     actuated,
     kept,
+    apiPods: apiPods.pods,
     flush: async () => {
-      await Promise.all([...open, allocated, actuated].map((file) => file.flush()));
+      await Promise.all([...open, apiPods.file, allocated, actuated].map((file) => file.flush()));
     },
   };
+}
+
+async function openApiPods(folder: string, { files, clock, log }: World): Promise<{ pods: RememberedPods; file: ChangeFile }> {
+  const path = `${folder}/pods.jsonl`;
+  const { entries } = await ChangeFile.load({ path, files, log });
+  const pods = new RememberedPods(entries, (line) => file.changed(line));
+  const file = new ChangeFile({ path, files, clock, log, snapshot: () => pods.snapshot() });
+  return { pods, file };
 }

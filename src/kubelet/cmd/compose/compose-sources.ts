@@ -31,11 +31,12 @@ export interface Sources {
 }
 
 /** Which sources this configuration names: all of them must have reported before anything is cleaned up. */
-export function sourceNames({ config, manifestServer }: ComposeSettings): PodSource[] {
+export function sourceNames({ config, manifestServer }: ComposeSettings, { cluster }: Pick<World, 'cluster'>): PodSource[] {
   const names: PodSource[] = [];
   if (config.sources.staticPodPath !== '') names.push('file');
   if (config.sources.staticPodUrl !== '') names.push('http');
   if (manifestServer) names.push('server');
+  if (cluster !== undefined) names.push('api');
   return names;
 }
 
@@ -57,7 +58,7 @@ interface SourceContext {
 /** All pods of one source, as PodConfig takes them. */
 type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
 
-export function composeSources(settings: ComposeSettings, world: World, parts: { setPods: SetPods; objects: ObjectStore }): Sources {
+export function composeSources(settings: ComposeSettings, world: World, parts: { setPods: SetPods; objects: ObjectStore; api?: { start(): void; stop(): Promise<void> } }): Sources {
   const { files, clock, log } = world;
   const rules: ManifestRules = { nodeName: world.machine.nodeName, standalone: world.cluster === undefined, validate: judgePod };
   const context: SourceContext = { settings, world, rules, ...parts };
@@ -65,6 +66,7 @@ export function composeSources(settings: ComposeSettings, world: World, parts: {
   const sources: RunningSource[] = [];
   if (settings.config.sources.staticPodPath !== '') sources.push(composeFileSource(context, lastGood));
   if (settings.config.sources.staticPodUrl !== '') sources.push(composeHttpSource(context));
+  if (parts.api !== undefined) sources.push({ start: () => parts.api?.start(), stop: async () => parts.api?.stop(), problems: () => [] });
   const accepted = settings.manifestServer ? composeAccepted(context) : undefined;
   if (accepted !== undefined) sources.push({ start: () => accepted.start(), stop: async () => undefined, problems: () => accepted.problems() });
   const failed = new Map<RunningSource, string>();

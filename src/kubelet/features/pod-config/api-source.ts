@@ -1,11 +1,158 @@
-import type { Pod } from '../../../api/core/pod.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { inBackground } from '../../../base/background.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { reflect } from '../../../api/client/reflector.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { pods as podType } from '../../../api/client/resource-types.ts';
+import { PodSchema, type Pod } from '../../../api/core/pod.ts';
+import { podKey } from '../../../api/pod.ts';
+import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
+import type { RememberedPods } from './remembered-pods.ts';
+
+export interface ApiPodSourceOptions {
+  client: ApiClient;
+  nodeName: string;
+  /** Pods are judged by the node they are on, so nothing is asked for before it is known (upstream: nodeHasSynced). */
+  nodeKnown: () => Promise<void>;
+  /** As the API server had them when it was heard of last. */
+  remembered: RememberedPods;
+  /** All pods after each change; not `complete` while they are only remembered. */
+  setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
+  /** Called with every version of a pod, once it is in place; `listed` says that the API server has just told of all pods. */
+  onChange: (change: { kind: 'pod'; pod: Pod } | { kind: 'listed' }) => void;
+  onInvalid: (pod: Pod, problems: string) => void;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** An API server that has not told its pods by then counts as away, and the pods it told last as wanted. */
+const RECALL_AFTER_MS = 3000;
 
 /**
- * The seat of the API server among the sources: a list and watch of the pods bound to this node, which calls `setPods` with the whole
- * set after each change, for `PodConfig.setSource('api', …)`. It starts only after the node itself is known, and reports nothing
- * before its first complete list.
+ * The API server as a source of pods: those bound to this node, static pods' mirrors among them (upstream: config/apiserver.go).
+ * 1. Until the API server has told all its pods, nothing of what is on the node counts as unwanted.
+ * 2. An API server that is away changes nothing: what it told last stands.
+ * 3. A version that is older than one already known is not taken in, except as part of a whole new list.
+ * 4. What cannot be read keeps nobody else's pods back, and what was known of it stands.
  */
-export interface ApiPodSource {
-  start(setPods: (pods: readonly Pod[]) => void): void;
-  stop(): Promise<void>;
+export class ApiPodSource {
+  readonly #options: ApiPodSourceOptions;
+  readonly #byKey = new Map<string, Pod>();
+  readonly #stop = new AbortController();
+  #isListed = false;
+  #recall: Timer | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: ApiPodSourceOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { clock, log } = this.#options;
+    this.#recall = clock.setTimer(RECALL_AFTER_MS, () => this.#takeRemembered());
+    this.#running ??= this.#run();
+    inBackground(log, 'following the pods of the API server', this.#running);
+  }
+
+  async stop(): Promise<void> {
+    this.#recall?.cancel();
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Whether the API server itself has told of its pods since the agent began. */
+  isListed(): boolean {
+    return this.#isListed;
+  }
+
+  /** The newest known version of a pod, from the watch or an answer. */
+  get(namespace: string, name: string): Pod | undefined {
+    return this.#byKey.get(formatKey({ namespace, name }));
+  }
+
+  /** An answer of the API server is often earlier here than the watch. Returns the pod as it is kept; undefined for one that cannot be read. */
+  noteWritten(answered: Pod): Pod | undefined {
+    const pod = this.#read(answered);
+    const known = pod === undefined ? undefined : this.#byKey.get(formatKey(keyOf(pod)));
+    if (pod !== undefined && known?.metadata.uid === pod.metadata.uid && !isOlder(pod, known)) this.#byKey.set(formatKey(keyOf(pod)), pod);
+    return pod;
+  }
+
+  async #run(): Promise<void> {
+    const { client, nodeName, nodeKnown, clock, random, log } = this.#options;
+    const stopped = new Promise<void>((resolve) => this.#stop.signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([nodeKnown(), stopped]);
+    const sink = { replace: (items: readonly Pod[]) => this.#replace(items), event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', pod: Pod) => this.#event(type, pod) };
+    await reflect({ client, type: podType, namespace: '', fieldSelector: `spec.nodeName=${nodeName}`, clock, random, log, sink }, this.#stop.signal);
+  }
+
+  #takeRemembered(): void {
+    const { remembered, log } = this.#options;
+    const pods = remembered.pods();
+    if (this.#isListed || pods.length === 0) return;
+    log.warn('the API server is away; going on with the pods it told last', { pods: pods.length });
+    for (const pod of pods) this.#byKey.set(formatKey(keyOf(pod)), pod);
+    this.#report();
+  }
+
+  #replace(items: readonly Pod[]): void {
+    const before = new Map(this.#byKey);
+    this.#byKey.clear();
+    for (const item of items) {
+      const pod = this.#read(item) ?? before.get(formatKey(keyOf(item)));
+      if (pod !== undefined) this.#byKey.set(formatKey(keyOf(pod)), pod);
+    }
+    this.#recall?.cancel();
+    this.#isListed = true;
+    this.#options.remembered.replace([...this.#byKey.values()]);
+    this.#report();
+    this.#options.onChange({ kind: 'listed' });
+  }
+
+  #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', given: Pod): void {
+    const { remembered, onChange } = this.#options;
+    const key = formatKey(keyOf(given));
+    const known = this.#byKey.get(key);
+    if (type === 'DELETED') {
+      if (known === undefined || known.metadata.uid !== given.metadata.uid) return;
+      this.#byKey.delete(key);
+      remembered.forget(given.metadata.uid);
+      return this.#report();
+    }
+    const pod = this.#read(given);
+    if (pod === undefined || (known?.metadata.uid === pod.metadata.uid && isOlder(pod, known))) return;
+    if (known !== undefined && known.metadata.uid !== pod.metadata.uid) remembered.forget(known.metadata.uid);
+    this.#byKey.set(key, pod);
+    remembered.note(pod);
+    this.#report();
+    onChange({ kind: 'pod', pod });
+  }
+
+  #report(): void {
+    this.#options.setPods([...this.#byKey.values()], { complete: this.#isListed });
+  }
+
+  /** A copy without what nobody here needs; fields of a newer API are left out. */
+  #read(given: Pod): Pod | undefined {
+    const { value, errors } = decode(PodSchema, given, { mode: 'lenient' });
+    const problems = value.metadata.name === '' || value.metadata.uid === '' ? 'it has no name or no uid' : errors.map(formatDecodeError).join('; ');
+    if (problems !== '') {
+      this.#options.log.error('a pod of the API server cannot be read; what was known of it stands', { pod: podKey(value), problems });
+      this.#options.onInvalid(value, problems);
+      return undefined;
+    }
+    delete value.metadata.managedFields;
+    return value;
+  }
+}
+
+/** Versions are numbers that grow; of those that are not, the one that came last is the newest. */
+function isOlder(pod: Pod, than: Pod): boolean {
+  const left = pod.metadata.resourceVersion ?? '';
+  const right = than.metadata.resourceVersion ?? '';
+  if (!/^\d+$/.test(left) || !/^\d+$/.test(right)) return false;
+  return left.length === right.length ? left < right : left.length < right.length;
 }

@@ -5,6 +5,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { sleep } from '../../../base/clock.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { annotations } from '../../../api/annotations.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import { PodWorkers, type PodSyncer, type SyncResult } from './pod-workers.ts';
@@ -13,6 +14,8 @@ const pod = (uid: string, name = uid, extra: Partial<Pod['metadata']> = {}): Pod
   metadata: { name, namespace: 'default', uid, ...extra },
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 });
+
+const staticPod = (uid: string, name: string): Pod => pod(uid, name, { annotations: { [annotations.configSource]: 'file' } });
 
 /** A syncer whose passes take scripted time, and which writes down what it was asked to do. */
 function harness(script: { syncMs?: number; killMs?: number; cleanMs?: number; sync?: (uid: string, pass: number) => SyncResult } = {}) {
@@ -122,10 +125,10 @@ describe('pod workers', () => {
     assert.ok(calls.length >= 7 && calls.length <= 14, `${calls.length} passes in a minute`);
   });
 
-  it('runs the later of two pods with one full name only when the earlier is finished', async () => {
+  it('runs the later of two static pods with one full name only when the earlier is finished', async () => {
     const { clock, calls, workers } = harness({ killMs: 500 });
-    workers.update(pod('old', 'web'), true);
-    workers.update(pod('new', 'web'), true);
+    workers.update(staticPod('old', 'web'), true);
+    workers.update(staticPod('new', 'web'), true);
     await clock.advance(1);
     assert.equal(workers.stateOf(podUid('new'))?.phase, 'queued');
     workers.kill(podUid('old'), { cause: 'removed' });
@@ -133,10 +136,34 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync old', 'kill old 30000', 'clean old', 'finished old gone', 'sync new']);
   });
 
+  it('holds up no pod of the API for an earlier one of its name that was deleted by force', async () => {
+    const { clock, calls, workers } = harness({ killMs: 5000 });
+    workers.update(pod('old', 'web'), true);
+    await clock.advance(1);
+    workers.kill(podUid('old'), { cause: 'removed' });
+    workers.update(pod('new', 'web'), true);
+    await clock.advance(1);
+    assert.deepEqual(calls, ['sync old', 'kill old 30000', 'sync new']);
+  });
+
+  it('cleans a deleted pod once, and knows it for as long as its source lists it', async () => {
+    const { clock, calls, workers } = harness();
+    const deleted = pod('a', 'a', { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 });
+    workers.update(deleted, true);
+    await clock.advance(1);
+    workers.update({ ...deleted, metadata: { ...deleted.metadata, labels: { a: 'b' } } }, false);
+    await clock.advance(1);
+    assert.equal(workers.stateOf(podUid('a'))?.phase, 'finished');
+    workers.kill(podUid('a'), { cause: 'removed' });
+    await clock.advance(1);
+    assert.deepEqual(calls, ['kill a 5000', 'clean a', 'finished a kept', 'finished a gone']);
+    assert.equal(workers.known().size, 0);
+  });
+
   it('drops a queued pod that is removed before its turn', async () => {
     const { clock, calls, workers } = harness();
-    workers.update(pod('old', 'web'), true);
-    workers.update(pod('new', 'web'), true);
+    workers.update(staticPod('old', 'web'), true);
+    workers.update(staticPod('new', 'web'), true);
     workers.kill(podUid('new'), { cause: 'removed' });
     await clock.advance(1);
     workers.kill(podUid('old'), { cause: 'removed' });

@@ -5,9 +5,10 @@ import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { Logger } from '../../../base/log.ts';
 import { jitter, type Random } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { isStaticPod } from '../../../api/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
-import { leavesNothing, mustInterrupt, nextWorkerState, type Termination, type TerminatingSubject, type WorkerEvent, type WorkerState } from './worker-state.ts';
+import { isForgotten, leavesNothing, mustInterrupt, nextWorkerState, type Termination, type TerminatingSubject, type WorkerEvent, type WorkerState } from './worker-state.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** What one pass over a running pod came to. */
@@ -87,7 +88,7 @@ export class PodWorkers {
   /** Desired state is new or changed. */
   update(pod: Pod, isNew: boolean): void {
     const uid = podUid(pod.metadata.uid ?? '');
-    const mustQueue = !this.#workers.has(uid) && this.#enqueueName(uid, fullName(pod.metadata));
+    const mustQueue = !this.#workers.has(uid) && isStaticPod(pod) && this.#enqueueName(uid, fullName(pod.metadata));
     this.#apply(uid, { kind: 'update', pod, isNew, mustQueue });
   }
 
@@ -164,7 +165,7 @@ export class PodWorkers {
       if (before?.phase !== after.phase) Object.assign(worker, { failures: 0, lastError: undefined, sinceMs: this.#options.clock.nowMs() });
       if (mustInterrupt(before, after)) worker.running?.abort();
     }
-    if (after.phase === 'finished') this.#finish(uid, after, before?.phase !== 'finished');
+    if (after.phase === 'finished') this.#finish(uid, after, before?.phase !== 'finished' || isForgotten(after));
     else if (after.phase !== 'queued') this.#submit(uid);
   }
 
@@ -232,10 +233,10 @@ export class PodWorkers {
     this.#queue.schedule(uid, delayMs);
   }
 
-  #finish(uid: PodUid, state: WorkerState & { phase: 'finished' }, justFinished: boolean): void {
-    if (!justFinished) return;
+  #finish(uid: PodUid, state: WorkerState & { phase: 'finished' }, isNews: boolean): void {
+    if (!isNews) return;
     const { pod, revive } = state;
-    const gone = leavesNothing(state);
+    const gone = isForgotten(state);
     this.#queue.forget(uid);
     if (gone) this.#workers.delete(uid);
     this.#options.syncer.finished({ uid, pod, gone });

@@ -152,10 +152,17 @@ function fromFinished(state: WorkerState & { phase: 'finished' }, event: WorkerE
   if (pod !== undefined && event.kind === 'cameLate') return { phase: 'terminating', subject: { kind: 'pod', pod }, termination: state.termination };
   if (pod === undefined || (event.kind !== 'update' && event.kind !== 'kill')) return state;
   const after = event.kind === 'update' ? whileEnding(state, event) : { ...state, termination: strongerTermination(state.termination, event) };
+  // Of one that was deleted nothing is left already; it is only known for as long as its source lists it.
+  if (state.termination.cause === 'deleted' && after.revive === undefined) return after;
   return leavesNothing(after) ? { ...after, phase: 'terminated', pod } : after;
 }
 
-/** Whether the pod is to be forgotten with all it left: no source wants it, it was deleted, or it is to start anew. */
+/** Whether a finished pod is to be known no more: no source wants it, or it is to start anew. */
+export function isForgotten(state: WorkerState & { phase: 'finished' }): boolean {
+  return state.termination.gone || state.revive !== undefined;
+}
+
+/** Whether nothing of the pod may be left: no source wants it, it was deleted, or it is to start anew. */
 export function leavesNothing(state: WorkerState & { phase: 'terminated' | 'finished' }): boolean {
   return state.termination.gone || state.termination.cause === 'deleted' || state.revive !== undefined;
 }

@@ -19,7 +19,7 @@ type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 const TRUE: Verdict = { status: 'True' };
 
 /** Conditions the agent owns; all others on the pod belong to somebody else and are kept (upstream: types/pod_status.go). */
-const ownConditions: ReadonlySet<string> = new Set([
+export const ownConditions: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
   'Initialized',
   'Ready',

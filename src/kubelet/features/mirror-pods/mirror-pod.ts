@@ -1,0 +1,52 @@
+import { annotations } from '../../../api/annotations.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { isDeleted, isMirrorPod } from '../../../api/pod.ts';
+
+/** Whether `mirror` shows `pod` as it is now: the hash of its manifest tells (upstream: pod/mirror_client.go IsMirrorPodOf). */
+export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
+  const { name, namespace } = pod.metadata;
+  return mirror.metadata.name === name && mirror.metadata.namespace === namespace && mirror.metadata.annotations?.[annotations.configMirror] === hashOf(pod);
+}
+
+/** The copy of a static pod for the API server. Its owner is the node, so that it goes with it (upstream: NodeRestriction wants it so). */
+export function buildMirror(pod: Pod, node: { name: string; uid: string }): Pod {
+  const { name, namespace, labels } = pod.metadata;
+  return {
+    metadata: {
+      name,
+      namespace,
+      uid: '',
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...pod.metadata.annotations, [annotations.configMirror]: hashOf(pod) },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid, controller: true }],
+    },
+    spec: pod.spec,
+  };
+}
+
+export interface MirrorFacts {
+  /** The static pod of the name; undefined for none. */
+  pod: Pod | undefined;
+  /** What the API has under the name. */
+  found: Pod | undefined;
+  /** undefined while the node is not in the API, or about to leave it. */
+  node: { name: string; uid: string } | undefined;
+  /** A static pod of the name is being stopped: it is shown until nothing of it is left. */
+  isEnding: boolean;
+  /** All sources have said which pods there are: what has no pod is an orphan. */
+  sourcesReady: boolean;
+}
+
+export type MirrorAction = { kind: 'nothing' } | { kind: 'delete'; mirror: Pod } | { kind: 'create'; mirror: Pod } | { kind: 'blocked'; by: Pod };
+
+/** Upstream: kubelet.go tryReconcileMirrorPods, kubelet_pods.go HandlePodCleanups. */
+export function computeMirrorAction({ pod, found, node, isEnding, sourcesReady }: MirrorFacts): MirrorAction {
+  if (found !== undefined && !isMirrorPod(found)) return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
+  if (pod === undefined) return found === undefined || isEnding || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
+  if (found !== undefined) return isDeleted(found) || !isMirrorOf(found, pod) ? { kind: 'delete', mirror: found } : { kind: 'nothing' };
+  return node === undefined ? { kind: 'nothing' } : { kind: 'create', mirror: buildMirror(pod, node) };
+}
+
+function hashOf(pod: Pod): string {
+  return pod.metadata.annotations?.[annotations.configHash] ?? '';
+}

@@ -1,0 +1,96 @@
+import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
+import { ownConditions } from './conditions.ts';
+
+/** Upstream: the eviction API and the agent both set it. */
+const SHARED = 'DisruptionTarget';
+/** What of a status the agent neither makes nor changes. */
+const foreignFields: ReadonlySet<string> = new Set(['nominatedNodeName', 'resourceClaimStatuses', 'extendedResourceClaimStatus', 'nodeAllocatableResourceClaimStatuses']);
+/** Lists whose elements have a key, and the key. All others are replaced as a whole. */
+const listKeys: Readonly<Record<string, string>> = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip' };
+
+const isTerminal = (phase: PodStatus['phase']): boolean => phase === 'Failed' || phase === 'Succeeded';
+
+/**
+ * What the API server should have of a pod: the agent's own status, with what belongs to others as `told`, the status it has now (upstream:
+ * status_manager.go mergePodStatus). A terminal phase is never taken back, and no generation that was observed.
+ */
+export function mergeStatus(told: PodStatus, own: PodStatus): PodStatus {
+  const merged: Record<string, unknown> = { ...own };
+  for (const field of foreignFields) {
+    const value = told[field as keyof PodStatus];
+    if (value === undefined) delete merged[field];
+    else merged[field] = value;
+  }
+  const status = merged as PodStatus;
+  status.conditions = mergeConditions(told, own);
+  if (isTerminal(told.phase) && !isTerminal(own.phase)) Object.assign(status, { phase: told.phase, reason: told.reason, message: told.message });
+  if (told.qosClass !== undefined) status.qosClass = told.qosClass;
+  if (told.observedGeneration !== undefined && (own.observedGeneration ?? 0) < told.observedGeneration) status.observedGeneration = told.observedGeneration;
+  if (own.containerStatuses !== undefined) status.containerStatuses = byName(own.containerStatuses);
+  if (own.ephemeralContainerStatuses !== undefined) status.ephemeralContainerStatuses = byName(own.ephemeralContainerStatuses);
+  return status;
+}
+
+function mergeConditions(told: PodStatus, own: PodStatus): PodCondition[] {
+  const foreign = (told.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
+  const mine = (own.conditions ?? []).filter(({ type }) => ownConditions.has(type));
+  const disruption = (own.conditions ?? []).find(({ type }) => type === SHARED);
+  // Whoever waits for it takes it for the end: it is told with the end of the pod, not before.
+  if (disruption === undefined || !isTerminal(own.phase) || isTerminal(told.phase)) return [...foreign, ...mine];
+  return [...foreign.filter(({ type }) => type !== SHARED), disruption, ...mine];
+}
+
+function byName(statuses: readonly ContainerStatus[]): ContainerStatus[] {
+  return statuses.toSorted((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * The strategic merge patch that makes `after` of `before`; undefined when there is nothing to change. The uid in it is a precondition: a pod of the
+ * same name that came after this one refuses it (upstream: pkg/util/pod PatchPodStatus).
+ */
+export function computeStatusPatch(uid: string, before: PodStatus, after: PodStatus): { metadata: { uid: string }; status: Json } | undefined {
+  const status = diffFields(before, after);
+  return Object.keys(status).length === 0 ? undefined : { metadata: { uid }, status };
+}
+
+function diffFields(before: Json, after: Json): Json {
+  const patch: Json = {};
+  for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const was = before[field];
+    const is = after[field];
+    if (isSame(was, is)) continue;
+    const key = listKeys[field];
+    if (key !== undefined) diffList({ field, key, was: asList(was), is: asList(is) }, patch);
+    else if (is === undefined) patch[field] = null;
+    else patch[field] = isObject(was) && isObject(is) ? diffFields(was, is) : is;
+  }
+  return patch;
+}
+
+function diffList({ field, key, was, is }: { field: string; key: string; was: readonly Json[]; is: readonly Json[] }, patch: Json): void {
+  const elements: Json[] = [];
+  for (const element of is) {
+    const known = was.find((each) => each[key] === element[key]);
+    if (known === undefined) elements.push(field === 'conditions' ? { lastProbeTime: null, ...element } : element);
+    else if (!isSame(known, element)) elements.push({ ...diffFields(known, element), [key]: element[key] });
+  }
+  const gone = was.filter((each) => !is.some((element) => element[key] === each[key]));
+  elements.push(...gone.map((each) => ({ $patch: 'delete', [key]: each[key] })));
+  if (elements.length > 0) patch[field] = elements;
+  patch[`$setElementOrder/${field}`] = is.map((element) => ({ [key]: element[key] }));
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const asList = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
+
+/** What is undefined, null or an empty list is as good as absent: the API leaves them out. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
+function isSame(left: unknown, right: unknown): boolean {
+  if (left === right || (isAbsent(left) && isAbsent(right))) return true;
+  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
+  if (!isObject(left) || !isObject(right)) return false;
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => isSame(left[key], right[key]));
+}

@@ -1,0 +1,180 @@
+import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { KeyedWorkers } from '../../../base/keyed-workers.ts';
+import type { Logger } from '../../../base/log.ts';
+import { jitter, type Random } from '../../../base/random.ts';
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { pods } from '../../../api/client/resource-types.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { podKey } from '../../../api/pod.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { PodUid } from '../../model/ids.ts';
+import type { StatusManager } from './status-manager.ts';
+import { computeUpload, type Told, type Upload } from './upload-decision.ts';
+
+export interface StatusUploaderParts {
+  client: Pick<ApiClient, 'patch' | 'delete'>;
+  statuses: Pick<StatusManager, 'get' | 'version'>;
+  /** The object of a pod that runs here, a mirror pod for a static one, in its newest version; undefined while it is not known to be in the API. */
+  apiPod: (uid: PodUid) => Pod | undefined;
+  /** Nothing the pod held is left on the node. */
+  isReleased: (uid: PodUid) => boolean;
+  /** Takes in what the API server answered; returns it as it is kept, undefined for what cannot be read. */
+  onWritten: (pod: Pod) => Pod | undefined;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+interface Progress {
+  told: Told | undefined;
+  failures: number;
+  retry: Timer | undefined;
+  reconciledAtMs: number | undefined;
+  /** The uid whose object was deleted: it may stay for a while, for others' finalizers. */
+  deleted: string | undefined;
+}
+
+const RETRY_CURVE: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
+const REQUEST_LIMIT_MS = 15_000;
+
+/**
+ * Brings the statuses of this node's pods to the API server, and deletes the objects of pods of which nothing is left.
+ * 1. One request per pod at a time; what changes meanwhile goes with the next one, and only the newest counts.
+ * 2. Nothing is sent that would change nothing.
+ * 3. No pod gets the status of an earlier one of its name: the uid is a precondition of every write.
+ * 4. An object is deleted only when nothing the pod held is left on the node and its last status was told.
+ * 5. A refusal makes only that pod wait, longer each time; `wakeAll` says that it is worth trying again.
+ */
+export class StatusUploader {
+  readonly #parts: StatusUploaderParts;
+  readonly #progress = new Map<PodUid, Progress>();
+  readonly #lanes: KeyedWorkers<PodUid, undefined>;
+  #stopped = false;
+
+  constructor(parts: StatusUploaderParts) {
+    this.#parts = parts;
+    this.#lanes = new KeyedWorkers({
+      run: (uid) => this.#bring(uid),
+      fold: () => undefined,
+      onError: (uid, error) => parts.log.error('a status lane failed', { podUid: uid, error: errorMessage(error) }),
+    });
+  }
+
+  /** Something of the pod changed: its status, its object, or what is left of it. */
+  wake(uid: PodUid): void {
+    const progress = this.#progress.get(uid);
+    if (this.#stopped || (progress?.retry !== undefined && progress.failures > 0)) return;
+    if (progress !== undefined) this.#waitNoMore(progress);
+    this.#lanes.submit(uid, undefined);
+  }
+
+  /** The API server was heard of: what waits for its next try is tried now. */
+  wakeAll(uids: Iterable<PodUid>): void {
+    for (const uid of uids) {
+      const progress = this.#progress.get(uid);
+      if (progress !== undefined) this.#waitNoMore(progress);
+      this.wake(uid);
+    }
+  }
+
+  /** Nobody knows the pod any more. */
+  forget(uid: PodUid): void {
+    this.#progress.get(uid)?.retry?.cancel();
+    this.#progress.delete(uid);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { retry } of this.#progress.values()) retry?.cancel();
+    await this.#lanes.whenIdle();
+  }
+
+  async #bring(uid: PodUid): Promise<void> {
+    for (let upload = this.#next(uid); upload !== undefined && !this.#stopped; upload = this.#next(uid)) {
+      try {
+        await withDeadline({ clock: this.#parts.clock, limitMs: REQUEST_LIMIT_MS, op: 'tell the API server of a pod' }, () => this.#send(uid, upload));
+        this.#of(uid).failures = 0;
+      } catch (error) {
+        if (!this.#refused(uid, upload, error)) return;
+      }
+    }
+  }
+
+  /** What is to be sent now; undefined when that is nothing, or nothing yet. */
+  #next(uid: PodUid): (Task & { pod: Pod; version: number }) | undefined {
+    const { statuses, apiPod, isReleased, clock } = this.#parts;
+    const pod = apiPod(uid);
+    const own = statuses.get(uid);
+    if (pod === undefined || own === undefined) return undefined;
+    const progress = this.#of(uid);
+    if (progress.deleted === pod.metadata.uid) return undefined;
+    const version = statuses.version(uid);
+    const reconciledAgoMs = progress.reconciledAtMs === undefined ? undefined : clock.monotonicMs() - progress.reconciledAtMs;
+    const upload = computeUpload({ pod, own, version, told: progress.told, isReleased: isReleased(uid), reconciledAgoMs });
+    if (upload.kind === 'nothing') return undefined;
+    if (upload.kind === 'later') return void this.#tryIn(uid, upload.inMs);
+    return { ...upload, pod, version };
+  }
+
+  async #send(uid: PodUid, task: Task & { pod: Pod; version: number }): Promise<void> {
+    const { client, onWritten, clock, log } = this.#parts;
+    const { pod, version } = task;
+    const progress = this.#of(uid);
+    if (task.kind === 'delete') {
+      await client.delete(pods, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } });
+      progress.deleted = pod.metadata.uid;
+      log.info('Pod fully terminated and removed from the API', { pod: podKey(pod), podUid: pod.metadata.uid });
+      return;
+    }
+    if (task.reconciles) progress.reconciledAtMs = clock.monotonicMs();
+    const answered = await client.patch(pods, keyOf(pod), { type: 'strategic', body: task.patch }, { subresource: 'status' });
+    progress.told = { version, answered: onWritten(answered)?.status ?? {} };
+  }
+
+  /** Whether to go on at once. */
+  #refused(uid: PodUid, task: Task & { pod: Pod; version: number }, error: unknown): boolean {
+    const { log } = this.#parts;
+    const progress = this.#of(uid);
+    const fields = { pod: podKey(task.pod), podUid: uid, what: task.kind, error: errorMessage(error) };
+    // Gone, or another one of its name by now: the watch tells what is there.
+    if (isApiError(error, 'NotFound')) {
+      if (task.kind === 'delete') progress.deleted = task.pod.metadata.uid;
+      return false;
+    }
+    if (task.kind === 'patch' && isApiError(error, 'Invalid', 'BadRequest')) {
+      log.error('the API server refuses the status of a pod', fields);
+      progress.told = { version: task.version, answered: undefined };
+      return true;
+    }
+    progress.failures++;
+    log.debug(progress.failures === 1 ? 1 : 3, 'the API server could not be told of a pod, trying again', { ...fields, failures: progress.failures });
+    this.#tryIn(uid, jitter(this.#parts.random, backoffDelayMs(RETRY_CURVE, progress.failures), 0.5));
+    return false;
+  }
+
+  #tryIn(uid: PodUid, delayMs: number): void {
+    const progress = this.#of(uid);
+    if (this.#stopped) return;
+    progress.retry?.cancel();
+    progress.retry = this.#parts.clock.setTimer(delayMs, () => {
+      this.#waitNoMore(progress);
+      this.wake(uid);
+    });
+  }
+
+  #waitNoMore(progress: Progress): void {
+    progress.retry?.cancel();
+    progress.retry = undefined;
+  }
+
+  #of(uid: PodUid): Progress {
+    let progress = this.#progress.get(uid);
+    if (progress === undefined) this.#progress.set(uid, (progress = { told: undefined, failures: 0, retry: undefined, reconciledAtMs: undefined, deleted: undefined }));
+    return progress;
+  }
+}
+
+type Task = Exclude<Upload, { kind: 'nothing' | 'later' }>;
