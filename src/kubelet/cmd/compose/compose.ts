@@ -74,6 +74,7 @@ async function startKubelet(parts: Startable): Promise<void> {
     loop.post({ kind: 'sync', uids: [...parts.workers.known()].filter(([, { phase }]) => phase === 'terminated').map(([uid]) => uid) });
     loop.post({ kind: 'housekeeping' });
   });
+  parts.clusterObjects?.start();
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
   csi.plugins.start();
   parts.node.watch.start();
@@ -114,6 +115,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['runtime monitor', () => monitor.stop()],
     ['PLEG', () => pleg.stop()],
     ['cgroups', () => cgroups.stop()],
+    ['objects of the cluster', () => parts.clusterObjects?.stop()],
     ['resizes', () => parts.allocation.stop()],
     ['records', () => records.flush()],
   ];
