@@ -1,0 +1,28 @@
+import type { ImageServiceApi, RuntimeServiceApi } from '../../../cri/cri-api.ts';
+import type { RuntimeDiskStats, TreeUse } from '../../ports/stats.ts';
+import { classified } from '../cri/cri-failures.ts';
+
+interface Usage {
+  timestamp: bigint;
+  usedBytes?: { value: bigint } | undefined;
+  inodesUsed?: { value: bigint } | undefined;
+}
+
+function treeUse({ timestamp, usedBytes, inodesUsed }: Usage): TreeUse {
+  return { atMs: Number(timestamp / 1_000_000n), usedBytes: Number(usedBytes?.value ?? 0n), inodesUsed: Number(inodesUsed?.value ?? 0n) };
+}
+
+export function criDiskStats(runtime: Pick<RuntimeServiceApi, 'listContainerStats'>, images: Pick<ImageServiceApi, 'imageFsInfo'>): RuntimeDiskStats {
+  return {
+    writableLayers: async () => {
+      const { stats } = await classified('ListContainerStats', runtime.listContainerStats({}));
+      return new Map(stats.flatMap(({ attributes, writableLayer }) => (attributes === undefined || writableLayer === undefined ? [] : [[attributes.id, treeUse(writableLayer)] as const])));
+    },
+    imageFs: async () => {
+      const { imageFilesystems } = await classified('ImageFsInfo', images.imageFsInfo({}));
+      const [first] = imageFilesystems;
+      const mountpoint = first?.fsId?.mountpoint ?? '';
+      return first === undefined || mountpoint === '' ? undefined : { ...treeUse(first), mountpoint };
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import type { CpuUse, GroupLimits, IoUse, MemoryUse, StatsDepth } from '../../ports/stats.ts';
+import { keyedNumber, limitOf, numberOf, parseBlkio, parseIoStat, parsePressure, type DeviceName } from './kernel-text.ts';
+
+/** Text of a control file of one group; undefined when the group or the file is not there. */
+export type ReadControl = (controller: string, file: string) => string | undefined;
+
+const NS_PER_US = 1000;
+/** What cpuacct.stat counts in: user space always sees 100 ticks a second. */
+const NS_PER_TICK = 10_000_000;
+const MIN_SHARES = 2;
+
+/** The numbers of one group. `undefined` when it is gone. */
+export interface GroupFormat {
+  cpu(read: ReadControl, depth: StatsDepth): CpuUse | undefined;
+  memory(read: ReadControl, depth: StatsDepth): MemoryUse | undefined;
+  io(read: ReadControl, deviceName: DeviceName): IoUse;
+  limits(read: ReadControl): GroupLimits;
+}
+
+const noMemory: MemoryUse = {
+  usageBytes: 0, workingSetBytes: 0, rssBytes: 0, cacheBytes: 0, mappedFileBytes: 0, swapBytes: 0, activeFileBytes: 0, inactiveFileBytes: 0, pageFaults: 0, majorPageFaults: 0,
+  kernelBytes: 0, maxUsageBytes: 0, failures: 0, oomKills: 0,
+};
+
+/** Upstream subtracts no further than zero. */
+function workingSet(usageBytes: number, inactiveFileBytes: number): number {
+  return Math.max(0, usageBytes - inactiveFileBytes);
+}
+
+export const v1Format: GroupFormat = {
+  cpu(read, depth) {
+    const usage = read('cpuacct', 'cpuacct.usage');
+    if (usage === undefined) return undefined;
+    const stat = depth === 'all' ? (read('cpu', 'cpu.stat') ?? '') : '';
+    const ticks = depth === 'all' ? (read('cpuacct', 'cpuacct.stat') ?? '') : '';
+    return {
+      usageNs: numberOf(usage),
+      userNs: keyedNumber(ticks, 'user') * NS_PER_TICK,
+      systemNs: keyedNumber(ticks, 'system') * NS_PER_TICK,
+      periods: keyedNumber(stat, 'nr_periods'),
+      throttledPeriods: keyedNumber(stat, 'nr_throttled'),
+      throttledNs: keyedNumber(stat, 'throttled_time'),
+      burstPeriods: keyedNumber(stat, 'nr_bursts'),
+      burstNs: keyedNumber(stat, 'burst_time'),
+    };
+  },
+  memory(read, depth) {
+    const stat = read('memory', 'memory.stat');
+    const usage = read('memory', 'memory.usage_in_bytes');
+    if (stat === undefined || usage === undefined) return undefined;
+    const usageBytes = numberOf(usage);
+    const inactiveFileBytes = keyedNumber(stat, 'total_inactive_file');
+    return {
+      ...noMemory,
+      usageBytes,
+      workingSetBytes: workingSet(usageBytes, inactiveFileBytes),
+      rssBytes: keyedNumber(stat, 'total_rss'),
+      cacheBytes: keyedNumber(stat, 'total_cache'),
+      mappedFileBytes: keyedNumber(stat, 'total_mapped_file'),
+      swapBytes: keyedNumber(stat, 'total_swap'),
+      activeFileBytes: keyedNumber(stat, 'total_active_file'),
+      inactiveFileBytes,
+      // Of the group alone, where all else is with the groups below (upstream: setMemoryStats).
+      pageFaults: keyedNumber(stat, 'pgfault'),
+      majorPageFaults: keyedNumber(stat, 'pgmajfault'),
+      ...(depth === 'all' && {
+        kernelBytes: numberOf(read('memory', 'memory.kmem.usage_in_bytes')),
+        maxUsageBytes: numberOf(read('memory', 'memory.max_usage_in_bytes')),
+        failures: numberOf(read('memory', 'memory.failcnt')),
+        oomKills: keyedNumber(read('memory', 'memory.oom_control') ?? '', 'oom_kill'),
+      }),
+    };
+  },
+  io(read, deviceName) {
+    // The scheduler's own count where it has one, else what throttling counts (upstream: fs/blkio.go).
+    const pick = (what: string) => {
+      const scheduled = parseBlkio(read('blkio', `blkio.bfq.${what}_recursive`), deviceName);
+      return scheduled.length > 0 ? scheduled : parseBlkio(read('blkio', `blkio.throttle.${what}_recursive`), deviceName);
+    };
+    return { bytes: pick('io_service_bytes'), operations: pick('io_serviced') };
+  },
+  limits(read) {
+    const quotaUs = limitOf(read('cpu', 'cpu.cfs_quota_us'));
+    return {
+      cpuShares: numberOf(read('cpu', 'cpu.shares')),
+      cpuPeriodUs: numberOf(read('cpu', 'cpu.cfs_period_us')),
+      cpuQuotaUs: quotaUs === Infinity ? 0 : quotaUs,
+      memoryBytes: limitOf(read('memory', 'memory.limit_in_bytes')),
+      memorySwapBytes: limitOf(read('memory', 'memory.memsw.limit_in_bytes')),
+      memoryReservationBytes: limitOf(read('memory', 'memory.soft_limit_in_bytes')),
+    };
+  },
+};
+
+export const v2Format: GroupFormat = {
+  cpu(read) {
+    const stat = read('cpu', 'cpu.stat');
+    if (stat === undefined) return undefined;
+    const pressure = parsePressure(read('cpu', 'cpu.pressure'));
+    return {
+      usageNs: keyedNumber(stat, 'usage_usec') * NS_PER_US,
+      userNs: keyedNumber(stat, 'user_usec') * NS_PER_US,
+      systemNs: keyedNumber(stat, 'system_usec') * NS_PER_US,
+      periods: keyedNumber(stat, 'nr_periods'),
+      throttledPeriods: keyedNumber(stat, 'nr_throttled'),
+      throttledNs: keyedNumber(stat, 'throttled_usec') * NS_PER_US,
+      burstPeriods: keyedNumber(stat, 'nr_bursts'),
+      burstNs: keyedNumber(stat, 'burst_usec') * NS_PER_US,
+      ...(pressure !== undefined && { pressure }),
+    };
+  },
+  memory(read, depth) {
+    const stat = read('memory', 'memory.stat');
+    if (stat === undefined) return undefined;
+    const anonymousBytes = keyedNumber(stat, 'anon');
+    const fileBytes = keyedNumber(stat, 'file');
+    const current = read('memory', 'memory.current');
+    // The root group has no total of its own.
+    const usageBytes = current === undefined ? anonymousBytes + fileBytes : numberOf(current);
+    const inactiveFileBytes = keyedNumber(stat, 'inactive_file');
+    const events = depth === 'all' ? (read('memory', 'memory.events') ?? '') : '';
+    const pressure = parsePressure(read('memory', 'memory.pressure'));
+    return {
+      ...noMemory,
+      usageBytes,
+      workingSetBytes: workingSet(usageBytes, inactiveFileBytes),
+      rssBytes: anonymousBytes,
+      cacheBytes: fileBytes,
+      mappedFileBytes: keyedNumber(stat, 'file_mapped'),
+      swapBytes: numberOf(read('memory', 'memory.swap.current')),
+      activeFileBytes: keyedNumber(stat, 'active_file'),
+      inactiveFileBytes,
+      pageFaults: keyedNumber(stat, 'pgfault'),
+      majorPageFaults: keyedNumber(stat, 'pgmajfault'),
+      ...(depth === 'all' && {
+        // Upstream leaves this at zero on v2; the kernel does say it (5.18 and later).
+        kernelBytes: keyedNumber(stat, 'kernel'),
+        maxUsageBytes: numberOf(read('memory', 'memory.peak')),
+        failures: keyedNumber(events, 'max'),
+        oomKills: keyedNumber(events, 'oom_kill'),
+      }),
+      ...(pressure !== undefined && { pressure }),
+    };
+  },
+  io(read, deviceName) {
+    const pressure = parsePressure(read('io', 'io.pressure'));
+    return { ...parseIoStat(read('io', 'io.stat'), deviceName), ...(pressure !== undefined && { pressure }) };
+  },
+  limits(read) {
+    const [quota, period] = (read('cpu', 'cpu.max') ?? 'max 100000').trim().split(' ');
+    const weight = read('cpu', 'cpu.weight');
+    return {
+      cpuShares: weight === undefined ? 0 : sharesOf(numberOf(weight)),
+      cpuPeriodUs: Number(period),
+      cpuQuotaUs: quota === 'max' ? 0 : Number(quota),
+      memoryBytes: limitOf(read('memory', 'memory.max')),
+      memorySwapBytes: limitOf(read('memory', 'memory.swap.max')),
+      memoryReservationBytes: numberOf(read('memory', 'memory.min')),
+    };
+  },
+};
+
+/** The inverse of what makes weights of shares (upstream: cAdvisor's convertCPUWeightToCPULimit). */
+function sharesOf(weight: number): number {
+  return weight === 0 ? 0 : MIN_SHARES + Math.floor(((weight - 1) * 262_142) / 9999);
+}

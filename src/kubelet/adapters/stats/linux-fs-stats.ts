@@ -1,0 +1,90 @@
+import { lstat, opendir, readFile, stat, statfs } from 'node:fs/promises';
+import { KubeletError } from '../../../base/errors.ts';
+import type { FsStats, FsUse, TreeUse } from '../../ports/stats.ts';
+import { errnoOf, fromErrno } from '../linux-errors.ts';
+import { parseDisks } from './kernel-text.ts';
+import { runKillable } from '../process/linux-killable.ts';
+
+/** statfs of a mount that may be dead: the child that asks is left behind then. */
+const REMOTE_LIMIT_MS = 10_000;
+const BLOCK_BYTES = 512;
+
+/** For paths of the node's own disks. */
+export async function readFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
+  try {
+    const { blocks, bavail, bfree, bsize, files, ffree } = await statfs(path);
+    return { atMs: nowMs(), capacityBytes: blocks * bsize, availableBytes: bavail * bsize, freeBytes: bfree * bsize, inodes: files, inodesFree: ffree };
+  } catch (error) {
+    throw fromErrno(error, 'statfs', path);
+  }
+}
+
+/** For paths of others: a few milliseconds for a process that may get stuck in our place. */
+export async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
+  const { exitCode, stdout, stderr } = await runKillable('stat', ['-f', '-c', '%S %b %a %f %c %d', '--', path], { timeoutMs: REMOTE_LIMIT_MS, op: `statfs ${path}` });
+  const [blockBytes, blocks, available, free, inodes, inodesFree] = stdout.trim().split(' ').map(Number);
+  if (exitCode !== 0 || blockBytes === undefined || blocks === undefined || available === undefined || free === undefined || inodes === undefined || inodesFree === undefined) throw new KubeletError('Unavailable', `statfs ${path}: ${stderr.trim()}`, { op: 'statfs' });
+  return { atMs: nowMs(), capacityBytes: blocks * blockBytes, availableBytes: available * blockBytes, freeBytes: free * blockBytes, inodes, inodesFree };
+}
+
+/** Blocks and inodes below a folder of the node's own disk, each file once however many names it has. Other file systems mounted below are left out, as `du -x` does. */
+export async function measureTree(path: string, limitMs: number, nowMs: () => number): Promise<TreeUse> {
+  const endMs = nowMs() + limitMs;
+  const linked = new Set<number>();
+  const use = { usedBytes: 0, inodesUsed: 0 };
+  const add = (entry: { blocks: number; nlink: number; ino: number; isDirectory(): boolean }): void => {
+    if (entry.nlink > 1 && !entry.isDirectory()) {
+      if (linked.has(entry.ino)) return;
+      linked.add(entry.ino);
+    }
+    use.usedBytes += entry.blocks * BLOCK_BYTES;
+    use.inodesUsed++;
+  };
+  const root = await lstat(path).catch((error: unknown) => {
+    throw fromErrno(error, 'measure', path);
+  });
+  add(root);
+  const folders = root.isDirectory() ? [path] : [];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const name of namesIn(folder)) {
+      if (nowMs() > endMs) throw new KubeletError('Timeout', `measure ${path}: not done within ${limitMs} ms`, { op: 'measure' });
+      const entry = await lstat(`${folder}/${name}`).catch(ignoreGone);
+      if (entry === undefined || entry.dev !== root.dev) continue;
+      add(entry);
+      if (entry.isDirectory()) folders.push(`${folder}/${name}`);
+    }
+  }
+  return { atMs: nowMs(), ...use };
+}
+
+/** In portions: a folder with millions of files costs no more memory than a small one. */
+async function* namesIn(folder: string): AsyncGenerator<string> {
+  const reader = await opendir(folder).catch(ignoreGone);
+  if (reader === undefined) return;
+  for await (const entry of reader) yield entry.name;
+}
+
+function ignoreGone(error: unknown): undefined {
+  if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+  throw fromErrno(error, 'measure', '');
+}
+
+/** By the device's number in the table of disks; what is on none goes by the name it was mounted from. */
+async function readDevice(path: string): Promise<string> {
+  const { dev } = await stat(path);
+  // As makedev packs them for 32 bits, which is what stat gives.
+  const [major, minor] = [(dev >>> 8) & 0xfff, (dev & 0xff) | ((dev >>> 12) & 0xfff00)];
+  const disk = parseDisks(await readFile('/proc/diskstats', 'utf8')).find((each) => each.major === major && each.minor === minor);
+  if (disk !== undefined) return disk.device;
+  const line = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').find((each) => each.split(' ')[2] === `${major}:${minor}`);
+  return line?.split(' - ')[1]?.split(' ')[1] ?? '';
+}
+
+export function linuxFsStats(nowMs: () => number): FsStats {
+  return {
+    fileSystem: (path) => readFileSystem(path, nowMs),
+    remoteFileSystem: (path) => readRemoteFileSystem(path, nowMs),
+    device: readDevice,
+    tree: (path, limitMs) => measureTree(path, limitMs, nowMs),
+  };
+}

@@ -1,0 +1,180 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { FsStats, FsUse, RuntimeDiskStats, TreeUse } from '../../ports/stats.ts';
+import type { VolumeUsage } from '../../ports/volume-plugin.ts';
+import type { MeasuredPod } from './pod-groups.ts';
+
+/** A volume of a pod and how its use is found out. */
+export interface MeasuredVolume {
+  name: string;
+  path: string;
+  /** `tree`: by what lies in it; `fileSystem`: it is a file system of its own, `remote` one that may be dead. */
+  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined> };
+  /** Counts against the pod's ephemeral storage. */
+  ephemeral: boolean;
+  claim?: { name: string; namespace: string };
+}
+
+export interface VolumeFact {
+  volume: MeasuredVolume;
+  usage: VolumeUsage;
+  atMs: number;
+}
+
+export interface PodDiskFacts {
+  /** Files of the pod itself in its log folder. */
+  ownLogs: TreeUse | undefined;
+  logs: ReadonlyMap<string, TreeUse>;
+  etcHosts: TreeUse | undefined;
+}
+
+export interface DiskFactsOptions {
+  clock: Clock;
+  log: Logger;
+  fs: FsStats;
+  runtime: RuntimeDiskStats;
+  rootDir: string;
+  logFolder: (pod: MeasuredPod) => string;
+  /** Names in a folder; empty for a missing one. */
+  list: (path: string) => Promise<readonly string[]>;
+  volumes: (uid: string) => readonly MeasuredVolume[];
+  /** 0 or less: volumes are not measured. */
+  volumePeriodMs: number;
+}
+
+/** How old what is cheap to measure may be. */
+const QUICK_AGE_MS = 10_000;
+/** How long the very first answer waits for the disks. */
+const FIRST_WAIT_MS = 2000;
+const TREE_LIMIT_MS = 60_000;
+
+/**
+ * What is on the disks, measured beside the answers and never for one: a disk that hangs makes numbers old, not answers late. Nothing is measured while
+ * nobody asks.
+ */
+export class DiskFacts {
+  readonly #options: DiskFactsOptions;
+  rootFs: (FsUse & { device: string }) | undefined;
+  imageFs: { fs: FsUse & { device: string }; used: TreeUse } | undefined;
+  layers: ReadonlyMap<string, TreeUse> = new Map();
+  readonly pods = new Map<string, PodDiskFacts>();
+  readonly volumes = new Map<string, readonly VolumeFact[]>();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #doneAtMs = new Map<string, number>();
+
+  constructor(options: DiskFactsOptions) {
+    this.#options = options;
+  }
+
+  /** Sees to it that what is too old is measured again; waits for nothing but, for a little while, the first round of all. */
+  async ask(pods: readonly MeasuredPod[]): Promise<void> {
+    const { clock, volumePeriodMs } = this.#options;
+    this.#retain(pods);
+    const rounds = [this.#keepFresh('disks', QUICK_AGE_MS, () => this.#measureDisks()), this.#keepFresh('logs', QUICK_AGE_MS, () => this.#measureLogs(pods))];
+    if (volumePeriodMs > 0) rounds.push(this.#keepFresh('volumes', volumePeriodMs, () => this.#measureVolumes(pods)));
+    if (rounds.every((round) => round === undefined)) return;
+    await new Promise<void>((resolve) => {
+      const timer = clock.setTimer(FIRST_WAIT_MS, resolve);
+      void Promise.all(rounds).then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** The round to wait for, which is only the first one. */
+  #keepFresh(what: string, maxAgeMs: number, measure: () => Promise<void>): Promise<void> | undefined {
+    const doneAtMs = this.#doneAtMs.get(what);
+    const isDue = doneAtMs === undefined || this.#options.clock.monotonicMs() - doneAtMs >= maxAgeMs;
+    if (isDue && !this.#running.has(what)) this.#running.set(what, this.#round(what, measure));
+    return doneAtMs === undefined ? this.#running.get(what) : undefined;
+  }
+
+  async #round(what: string, measure: () => Promise<void>): Promise<void> {
+    await this.#tolerant(what, measure);
+    this.#doneAtMs.set(what, this.#options.clock.monotonicMs());
+    this.#running.delete(what);
+  }
+
+  async #tolerant<T>(what: string, measure: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await measure();
+    } catch (error) {
+      this.#options.log.debug(2, 'a part of the statistics of disks is missing', { what, error: errorMessage(error) });
+      return undefined;
+    }
+  }
+
+  async #measureDisks(): Promise<void> {
+    const { runtime, rootDir } = this.#options;
+    await Promise.all([
+      this.#tolerant('root file system', async () => (this.rootFs = await this.#fileSystem(rootDir))),
+      this.#tolerant('writable layers', async () => (this.layers = await runtime.writableLayers())),
+      this.#tolerant('image file system', async () => {
+        const used = await runtime.imageFs();
+        if (used !== undefined) this.imageFs = { fs: await this.#fileSystem(used.mountpoint), used };
+      }),
+    ]);
+  }
+
+  async #fileSystem(path: string): Promise<FsUse & { device: string }> {
+    const { fs } = this.#options;
+    const [use, device] = await Promise.all([fs.fileSystem(path), fs.device(path)]);
+    return { ...use, device };
+  }
+
+  /** One pod after the other: it is nothing to hurry about. */
+  async #measureLogs(pods: readonly MeasuredPod[]): Promise<void> {
+    const { fs, logFolder, rootDir } = this.#options;
+    for (const pod of pods) {
+      const folder = logFolder(pod);
+      const logs = new Map<string, TreeUse>();
+      for (const { name } of pod.containers) {
+        const tree = await this.#tolerant('logs', () => this.#files(`${folder}/${name}`));
+        if (tree !== undefined) logs.set(name, tree);
+      }
+      const etcHosts = await this.#tolerant('etc-hosts', () => fs.tree(`${rootDir}/pods/${pod.uid}/etc-hosts`, TREE_LIMIT_MS));
+      this.pods.set(pod.uid, { logs, ownLogs: undefined, etcHosts });
+    }
+  }
+
+  /** Files right in a folder. */
+  async #files(folder: string): Promise<TreeUse> {
+    const { fs, list, clock } = this.#options;
+    const sum = { atMs: clock.nowMs(), usedBytes: 0, inodesUsed: 0 };
+    for (const name of await list(folder)) {
+      const { usedBytes, inodesUsed } = await fs.tree(`${folder}/${name}`, TREE_LIMIT_MS);
+      sum.usedBytes += usedBytes;
+      sum.inodesUsed += inodesUsed;
+    }
+    return sum;
+  }
+
+  /** The volumes of a pod one after the other, so that one that hangs holds up its own pod's only. */
+  async #measureVolumes(pods: readonly MeasuredPod[]): Promise<void> {
+    await Promise.all(
+      pods.map(async ({ uid }) => {
+        const facts: VolumeFact[] = [];
+        for (const volume of this.#options.volumes(uid)) {
+          const usage = await this.#tolerant(`volume ${volume.name}`, () => this.#measureVolume(volume));
+          if (usage !== undefined) facts.push({ volume, usage, atMs: this.#options.clock.nowMs() });
+        }
+        this.volumes.set(uid, facts);
+      }),
+    );
+  }
+
+  async #measureVolume({ how, path }: MeasuredVolume): Promise<VolumeUsage | undefined> {
+    const { fs } = this.#options;
+    if (typeof how === 'object') return how.ask();
+    const use = how === 'remote' ? await fs.remoteFileSystem(path) : await fs.fileSystem(path);
+    const own = how === 'tree' ? await fs.tree(path, TREE_LIMIT_MS) : { usedBytes: use.capacityBytes - use.freeBytes, inodesUsed: use.inodes - use.inodesFree };
+    return { capacityBytes: use.capacityBytes, availableBytes: use.availableBytes, inodes: use.inodes, inodesFree: use.inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed };
+  }
+
+  #retain(pods: readonly MeasuredPod[]): void {
+    const uids = new Set(pods.map(({ uid }) => uid));
+    for (const facts of [this.pods, this.volumes]) for (const uid of facts.keys()) if (!uids.has(uid)) facts.delete(uid);
+  }
+}

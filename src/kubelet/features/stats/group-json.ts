@@ -1,0 +1,56 @@
+import type { FsUse, InterfaceUse, TreeUse } from '../../ports/stats.ts';
+import type { GroupSample } from './group-samples.ts';
+import { knownTime, psiJson, type ContainerStats, type FsStatsJson, type IoStats, type NetworkStats } from './summary-types.ts';
+
+export type GroupJson = Required<Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>> & { io?: IoStats };
+
+/** CPU, memory, swap and I/O pressure of a group (upstream: stats/helper.go). */
+export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'cpuAndMemory' | 'all'): GroupJson {
+  const time = knownTime(use.atMs);
+  const { cpu, memory } = use;
+  return {
+    cpu: { time, usageNanoCores: usageNanoCores ?? 0, usageCoreNanoSeconds: cpu.usageNs, ...(cpu.pressure !== undefined && { psi: psiJson(cpu.pressure) }) },
+    memory: {
+      time,
+      ...(limits.memoryBytes !== Infinity && { availableBytes: Math.max(0, limits.memoryBytes - memory.workingSetBytes) }),
+      usageBytes: memory.usageBytes,
+      workingSetBytes: memory.workingSetBytes,
+      rssBytes: memory.rssBytes,
+      pageFaults: memory.pageFaults,
+      majorPageFaults: memory.majorPageFaults,
+      ...(memory.pressure !== undefined && { psi: psiJson(memory.pressure) }),
+    },
+    ...(only === 'all' && use.io !== undefined && { io: { time, ...(use.io.pressure !== undefined && { psi: psiJson(use.io.pressure) }) } }),
+    swap: { time, ...(limits.memorySwapBytes !== Infinity && { swapAvailableBytes: Math.max(0, limits.memorySwapBytes - memory.swapBytes) }), swapUsageBytes: memory.swapBytes },
+  };
+}
+
+/** The interface whose numbers stand for the pod as a whole. */
+const DEFAULT_INTERFACE = 'eth0';
+
+export function networkJson(interfaces: readonly InterfaceUse[], atMs: number): NetworkStats | undefined {
+  if (interfaces.length === 0) return undefined;
+  const all = interfaces.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({ name, rxBytes, rxErrors, txBytes, txErrors }));
+  const main = all.find(({ name }) => name === DEFAULT_INTERFACE);
+  return { time: knownTime(atMs), ...(main ?? { name: '' }), interfaces: all };
+}
+
+/** A file system with what one user takes of it; without `used` what everybody does. */
+export function fsJson(fs: FsUse, used?: Partial<TreeUse>): FsStatsJson {
+  return {
+    time: knownTime(Math.max(fs.atMs, used?.atMs ?? 0)),
+    availableBytes: fs.availableBytes,
+    capacityBytes: fs.capacityBytes,
+    usedBytes: used === undefined ? fs.capacityBytes - fs.freeBytes : (used.usedBytes ?? 0),
+    inodesFree: fs.inodesFree,
+    inodes: fs.inodes,
+    inodesUsed: used === undefined ? fs.inodes - fs.inodesFree : (used.inodesUsed ?? 0),
+  };
+}
+
+export function sumOfTrees(...trees: readonly (TreeUse | undefined)[]): TreeUse {
+  return trees.reduce<TreeUse>(
+    (sum, tree) => (tree === undefined ? sum : { atMs: Math.max(sum.atMs, tree.atMs), usedBytes: sum.usedBytes + tree.usedBytes, inodesUsed: sum.inodesUsed + tree.inodesUsed }),
+    { atMs: 0, usedBytes: 0, inodesUsed: 0 },
+  );
+}

@@ -1,0 +1,76 @@
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+
+/** A container or a sandbox with its group. */
+export interface MeasuredContainer {
+  id: string;
+  /** Of the pod's spec; empty for a sandbox. */
+  name: string;
+  image: string;
+  path: string;
+  createdAtMs: number;
+}
+
+/** What of a pod can be measured: what runs, and where its groups are. */
+export interface MeasuredPod {
+  uid: string;
+  name: string;
+  namespace: string;
+  /** undefined while pods have no groups of their own (cgroupsPerQOS is off). */
+  path: string | undefined;
+  startedAtMs: number;
+  sandbox: MeasuredContainer | undefined;
+  containers: readonly MeasuredContainer[];
+}
+
+/** Where groups of containers lie: below the pod's, by names that hold the container's id (`<id>`, `cri-containerd-<id>.scope`). */
+export class ContainerPaths {
+  readonly #children: (path: string) => string[];
+  #paths = new Map<string, string>();
+
+  constructor(children: (path: string) => string[]) {
+    this.#children = children;
+  }
+
+  /** undefined for a container that has no group, which is one that does not run. The folder is listed only for ids that are not known yet. */
+  find(parent: string, id: string): string | undefined {
+    const known = this.#paths.get(id);
+    if (known !== undefined) return known;
+    const name = this.#children(parent).find((child) => child.includes(id));
+    if (name === undefined) return undefined;
+    const path = parent === '/' ? `/${name}` : `${parent}/${name}`;
+    this.#paths.set(id, path);
+    return path;
+  }
+
+  retain(ids: Pick<ReadonlySet<string>, 'has'>): void {
+    for (const id of this.#paths.keys()) if (!ids.has(id)) this.#paths.delete(id);
+  }
+}
+
+export interface PodPlace {
+  /** undefined: pods have no groups of their own. */
+  path: string | undefined;
+  /** Where the groups of its containers are. */
+  parent: string;
+}
+
+/** What runs of one pod; undefined when nothing does. Of containers of one name the newest counts. */
+export function measuredPod(status: PodRuntimeStatus, place: PodPlace, paths: ContainerPaths): MeasuredPod | undefined {
+  const sandbox = status.sandboxes.find(({ ready }) => ready);
+  if (sandbox === undefined) return undefined;
+  const sandboxPath = paths.find(place.parent, sandbox.id);
+  const containers = status.containers.flatMap((container) => {
+    if (container.state !== 'running') return [];
+    const path = paths.find(place.parent, container.id);
+    return path === undefined ? [] : [{ id: container.id as string, name: container.name, image: container.image, path, createdAtMs: container.createdAtMs }];
+  });
+  return {
+    uid: status.uid,
+    name: status.name,
+    namespace: status.namespace,
+    path: place.path,
+    startedAtMs: sandbox.createdAtMs,
+    sandbox: sandboxPath === undefined ? undefined : { id: sandbox.id, name: '', image: '', path: sandboxPath, createdAtMs: sandbox.createdAtMs },
+    containers,
+  };
+}

@@ -1,0 +1,84 @@
+import type { InterfaceUse, TreeUse } from '../../ports/stats.ts';
+import type { DiskFacts, VolumeFact } from './disk-facts.ts';
+import { fsJson, groupJson, networkJson, sumOfTrees } from './group-json.ts';
+import type { GroupSample } from './group-samples.ts';
+import type { MeasuredContainer, MeasuredPod } from './pod-groups.ts';
+import { knownTime, timeJson, type ContainerStats, type PodStats, type VolumeStats } from './summary-types.ts';
+
+/** A pod with all looks at it. */
+export interface SampledPod {
+  pod: MeasuredPod;
+  group: GroupSample | undefined;
+  containers: readonly { container: MeasuredContainer; sample: GroupSample }[];
+  interfaces: readonly InterfaceUse[] | undefined;
+  /** Of its sandbox and containers; undefined when they were not counted. */
+  processes: number | undefined;
+}
+
+/** Only CPU and memory, as /metrics/resource and `only_cpu_and_memory` want it. */
+export function podCpuAndMemory({ pod, group, containers }: SampledPod): PodStats {
+  return {
+    podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+    startTime: timeJson(pod.startedAtMs),
+    containers: containers.map(({ container, sample }) => ({ name: container.name, startTime: timeJson(container.createdAtMs), ...groupJson(sample, 'cpuAndMemory') })),
+    ...(group !== undefined && groupJson(group, 'cpuAndMemory')),
+  };
+}
+
+export function podJson(sampled: SampledPod, disks: DiskFacts): PodStats {
+  const { pod, group, containers, interfaces, processes } = sampled;
+  const facts = disks.volumes.get(pod.uid) ?? [];
+  const volume = [...facts.filter(isEphemeral), ...facts.filter((fact) => !isEphemeral(fact))].map(volumeJson);
+  const network = networkJson(interfaces ?? [], group?.use.atMs ?? containers[0]?.sample.use.atMs ?? 0);
+  const storage = ephemeralStorage(sampled, disks);
+  return {
+    podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+    startTime: timeJson(pod.startedAtMs),
+    containers: containers.map(({ container, sample }) => containerJson({ pod, container, sample, disks })),
+    ...(group !== undefined && groupJson(group, 'all')),
+    ...(network !== undefined && { network }),
+    ...(volume.length > 0 && { volume }),
+    ...(storage !== undefined && { 'ephemeral-storage': storage }),
+    ...(processes !== undefined && { process_stats: { process_count: processes } }),
+  };
+}
+
+function containerJson({ pod, container, sample, disks }: { pod: MeasuredPod; container: MeasuredContainer; sample: GroupSample; disks: DiskFacts }): ContainerStats {
+  const layer = disks.layers.get(container.id);
+  const logs = disks.pods.get(pod.uid)?.logs.get(container.name);
+  return {
+    name: container.name,
+    startTime: timeJson(container.createdAtMs),
+    ...groupJson(sample, 'all'),
+    ...(disks.imageFs !== undefined && layer !== undefined && { rootfs: fsJson(disks.imageFs.fs, layer) }),
+    ...(disks.rootFs !== undefined && logs !== undefined && { logs: fsJson(disks.rootFs, logs) }),
+  };
+}
+
+/** Layers, logs, volumes on the node's own disk, and the hosts file, of the root file system (upstream: calcEphemeralStorage). */
+function ephemeralStorage({ pod, containers }: SampledPod, disks: DiskFacts): PodStats['ephemeral-storage'] {
+  if (disks.rootFs === undefined) return undefined;
+  const own = disks.pods.get(pod.uid);
+  const volumes = (disks.volumes.get(pod.uid) ?? []).filter(isEphemeral).map(({ usage, atMs }): TreeUse => ({ atMs, usedBytes: usage.usedBytes ?? 0, inodesUsed: usage.inodesUsed ?? 0 }));
+  const layers = containers.map(({ container }) => disks.layers.get(container.id));
+  return fsJson(disks.rootFs, sumOfTrees(...layers, ...(own?.logs.values() ?? []), own?.ownLogs, own?.etcHosts, ...volumes));
+}
+
+function isEphemeral({ volume }: VolumeFact): boolean {
+  return volume.ephemeral;
+}
+
+function volumeJson({ volume, usage, atMs }: VolumeFact): VolumeStats {
+  return {
+    time: knownTime(atMs),
+    availableBytes: usage.availableBytes ?? 0,
+    capacityBytes: usage.capacityBytes ?? 0,
+    usedBytes: usage.usedBytes ?? 0,
+    inodesFree: usage.inodesFree ?? 0,
+    inodes: usage.inodes ?? 0,
+    inodesUsed: usage.inodesUsed ?? 0,
+    name: volume.name,
+    ...(volume.claim !== undefined && { pvcRef: volume.claim }),
+    ...(usage.abnormal !== undefined && { volumeHealthStats: { abnormal: usage.abnormal.abnormal } }),
+  };
+}

@@ -1,0 +1,191 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import { nextTurn } from '../../../base/turn.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { NodeStatsSources, StatsDepth } from '../../ports/stats.ts';
+import type { DiskFacts } from './disk-facts.ts';
+import { fsJson, groupJson, networkJson } from './group-json.ts';
+import type { ListingEntry } from './cadvisor-text.ts';
+import { asMachine } from './as-machine.ts';
+import { listGroups } from './group-listing.ts';
+import { GroupSamples, type GroupSample } from './group-samples.ts';
+import { ContainerPaths, measuredPod, type MeasuredPod, type PodPlace } from './pod-groups.ts';
+import { podCpuAndMemory, podJson, type SampledPod } from './pod-json.ts';
+import { knownTime, timeJson, type ContainerStats, type NodeStats, type Summary } from './summary-types.ts';
+
+export interface StatsProviderOptions {
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  sources: NodeStatsSources;
+  disks: DiskFacts;
+  nodeName: string;
+  runtimePods: () => Iterable<PodRuntimeStatus>;
+  /** Where the groups of a pod are; undefined for one that the agent does not know. */
+  place: (uid: string) => PodPlace | undefined;
+  /** The group of all pods and those of their classes, as the kernel names them, the first above the others. */
+  podsGroups: readonly string[];
+}
+
+/** Groups looked at in one go, about 2 ms; then others have their turn. */
+const GROUPS_AT_ONCE = 30;
+/** Upstream's housekeeping (cAdvisor), jittered. */
+const HOUSEKEEPING_MS = 10_000;
+/** Nobody asked for so long: nothing is looked at until somebody does. */
+const INTEREST_MS = 120_000;
+/** An answer to everybody who asks at about the same time. */
+const SAME_MOMENT_MS = 1000;
+
+/**
+ * The numbers of the node and its pods, looked up when somebody asks. While somebody does, they are looked at between the questions too, so that rates
+ * are those of the last seconds.
+ */
+export class StatsProvider {
+  readonly #options: StatsProviderOptions;
+  readonly #samples: GroupSamples;
+  readonly #paths: ContainerPaths;
+  readonly #housekeeping: Loop;
+  readonly #startedAtMs: number;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: StatsProviderOptions) {
+    const { clock, random, log, sources } = options;
+    this.#options = options;
+    this.#samples = new GroupSamples(sources.groups, () => clock.nowMs());
+    this.#paths = new ContainerPaths((path) => sources.groups.children(path));
+    this.#startedAtMs = clock.nowMs();
+    this.#housekeeping = createLoop({ name: 'statistics', clock, random, log, periodMs: HOUSEKEEPING_MS, jitterFactor: 0.5, pass: () => this.#keepRates() });
+  }
+
+  start(): void {
+    this.#housekeeping.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#housekeeping.stop();
+  }
+
+  /** /stats/summary. */
+  async summary(): Promise<Summary> {
+    const { disks } = this.#options;
+    this.#askedAtMs = this.#options.clock.monotonicMs();
+    const pods = this.measuredPods();
+    const [sampled] = await Promise.all([this.sample(pods, 'all'), disks.ask(pods)]);
+    return { node: this.#node('all'), pods: sampled.map((pod) => podJson(pod, disks)) };
+  }
+
+  /** The same without what is slow: /metrics/resource, `only_cpu_and_memory`. */
+  async cpuAndMemory(): Promise<Summary> {
+    this.#askedAtMs = this.#options.clock.monotonicMs();
+    const sampled = await this.sample(this.measuredPods(), 'cpuAndMemory');
+    return { node: this.#node('cpuAndMemory'), pods: sampled.map(podCpuAndMemory) };
+  }
+
+  /** Every group, for /metrics/cadvisor. */
+  async listing(): Promise<ListingEntry[]> {
+    const { sources, disks, podsGroups, clock } = this.#options;
+    this.#askedAtMs = clock.monotonicMs();
+    const pods = this.measuredPods();
+    // Only what is known of disks is shown: a scrape waits for none.
+    void disks.ask(pods);
+    const system = new Set([...this.systemPaths().values(), ...podsGroups]);
+    const entries = await listGroups({ sources, disks, look: (path) => this.look(path, 'all'), nowMs: clock.nowMs() }, [...system], pods);
+    this.#noteLook(pods);
+    return entries;
+  }
+
+  /** What runs, by namespace and name. */
+  measuredPods(): MeasuredPod[] {
+    const pods: MeasuredPod[] = [];
+    for (const status of this.#options.runtimePods()) {
+      const place = this.#options.place(status.uid);
+      const pod = place === undefined ? undefined : measuredPod(status, place, this.#paths);
+      if (pod !== undefined) pods.push(pod);
+    }
+    const ids = new Set(pods.flatMap((pod) => [pod.sandbox?.id ?? '', ...pod.containers.map(({ id }) => id)]));
+    this.#paths.retain(ids);
+    return pods.sort((left, right) => (left.namespace + left.name < right.namespace + right.name ? -1 : 1));
+  }
+
+  /** Looks at every group of the pods, a few at a time. */
+  async sample(pods: readonly MeasuredPod[], depth: StatsDepth): Promise<SampledPod[]> {
+    const sampled: SampledPod[] = [];
+    let looked = 0;
+    for (const pod of pods) {
+      sampled.push(this.#samplePod(pod, depth));
+      looked += pod.containers.length + 2;
+      if (looked < GROUPS_AT_ONCE) continue;
+      looked = 0;
+      await nextTurn();
+    }
+    this.#noteLook(pods);
+    return sampled;
+  }
+
+  #noteLook(pods: readonly MeasuredPod[]): void {
+    const { clock, podsGroups } = this.#options;
+    this.#lookedAtMs = clock.monotonicMs();
+    const known = pods.flatMap((pod) => [pod.path ?? '', pod.sandbox?.path ?? '', ...pod.containers.map(({ path }) => path)]);
+    this.#samples.retain(new Set([...this.systemPaths().values(), ...podsGroups, ...known]));
+  }
+
+  look(path: string, depth: StatsDepth): GroupSample | undefined {
+    return this.#samples.look(path, depth, SAME_MOMENT_MS);
+  }
+
+  /** Groups that are no pod's, by what they are: `/` is the node itself. */
+  systemPaths(): Map<string, string> {
+    const { sources, podsGroups } = this.#options;
+    const all: readonly [string, string | undefined][] = [['node', '/'], ['kubelet', sources.agentGroup], ['runtime', sources.runtimeGroup], ['pods', podsGroups[0]]];
+    return new Map(all.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const])));
+  }
+
+  #samplePod(pod: MeasuredPod, depth: StatsDepth): SampledPod {
+    const { groups } = this.#options.sources;
+    const containers = pod.containers.flatMap((container) => {
+      const sample = this.look(container.path, depth);
+      return sample === undefined ? [] : [{ container, sample }];
+    });
+    const group = pod.path === undefined ? undefined : this.look(pod.path, depth);
+    if (depth === 'cpuAndMemory') return { pod, group, containers, interfaces: undefined, processes: undefined };
+    const sandboxPids = pod.sandbox === undefined ? [] : groups.processIds(pod.sandbox.path);
+    const processes = containers.reduce((sum, { container }) => sum + groups.processIds(container.path).length, 0);
+    return { pod, group, containers, interfaces: sandboxPids[0] === undefined ? undefined : groups.interfaces(sandboxPids[0]), processes };
+  }
+
+  #node(depth: StatsDepth): NodeStats {
+    const { sources, nodeName, disks, clock } = this.#options;
+    const root = this.look('/', depth);
+    const { rootFs, imageFs } = disks;
+    const node: NodeStats = { nodeName, systemContainers: this.#systemContainers(depth), startTime: timeJson(sources.machine.bootedAtMs), ...(root !== undefined && groupJson(asMachine(root, sources.machine), depth)) };
+    if (depth === 'cpuAndMemory') return node;
+    const network = networkJson(sources.groups.interfaces(1), clock.nowMs());
+    const image = imageFs === undefined ? undefined : fsJson(imageFs.fs, { usedBytes: imageFs.used.usedBytes, inodesUsed: imageFs.fs.inodes - imageFs.fs.inodesFree });
+    const { current, limit } = sources.groups.tasks();
+    return {
+      ...node,
+      ...(network !== undefined && { network }),
+      ...(rootFs !== undefined && { fs: fsJson(rootFs) }),
+      runtime: image === undefined ? {} : { imageFs: image, containerFs: image },
+      rlimit: { time: knownTime(clock.nowMs()), ...(limit !== Infinity && { maxpid: limit }), curproc: current },
+    };
+  }
+
+  #systemContainers(depth: StatsDepth): ContainerStats[] {
+    return [...this.systemPaths()].flatMap(([name, path]) => {
+      const sample = name === 'node' ? undefined : this.look(path, depth);
+      if (sample === undefined) return [];
+      return [{ name, startTime: timeJson(name === 'kubelet' ? this.#startedAtMs : sample.createdAtMs), ...groupJson(sample, depth) }];
+    });
+  }
+
+  async #keepRates(): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#askedAtMs > INTEREST_MS || nowMs - this.#lookedAtMs < HOUSEKEEPING_MS / 2) return;
+    await this.sample(this.measuredPods(), 'cpuAndMemory');
+    for (const path of this.systemPaths().values()) this.look(path, 'cpuAndMemory');
+  }
+}
