@@ -112,7 +112,7 @@ const broken: readonly [what: string, answer: RequestListener][] = [
 ];
 for (const [what, answer] of broken) {
   test(`a server that ${what} is unavailable`, async (t) => {
-    const client = await clientOf(t, answer, { requestIdleMs: 50 });
+    const client = await clientOf(t, answer, { requestLimitMs: 50 });
     assert.equal(await reasonOf(client.get(configMaps, key)), 'ServiceUnavailable');
   });
 }

@@ -1,11 +1,24 @@
 import { Buffer } from 'node:buffer';
-import { request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
+import { StringDecoder } from 'node:string_decoder';
 import { apiErrorFromStatus, ApiStatusError } from '../api/status/api-status-error.ts';
 import type { Status } from '../api/status/status.ts';
+import { sleep, systemClock, withDeadline } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
-import type { ClusterAccess } from './cluster-access.ts';
+import { jitter, systemRandom } from '../base/random.ts';
+import type { Random } from '../base/random.ts';
+import { watchSilence } from '../base/silence.ts';
+import type { ClientProblem, ObserveClient } from './client-observations.ts';
+import { fixedAccess, isAccessSource } from './cluster-access.ts';
+import type { AccessSource, ClusterAccess } from './cluster-access.ts';
+import { ConnectionFailure } from './connection.ts';
+import type { Answer, Connections, Outgoing } from './connection.ts';
+import { sameTarget } from './dial.ts';
+import { NegotiatedConnections } from './negotiated-connections.ts';
+import type { ConnectionOptions } from './negotiated-connections.ts';
+import { openGate } from './request-budget.ts';
+import type { RequestGate } from './request-budget.ts';
+import { requestHeaders } from './request-headers.ts';
+import { afterAnswer, isSentAgain, parseRetryAfterMs } from './retry-rules.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -15,83 +28,262 @@ export interface ApiRequest {
   readonly contentType?: string;
 }
 
-export interface HttpTransportOptions {
+/** What API clients stand on: a way to the server on certain terms. */
+export interface ApiTransport {
+  /** The answer's value; rejects with `ApiStatusError`. */
+  send(request: ApiRequest): Promise<unknown>;
+  /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
+  stream(path: string, signal: AbortSignal): AsyncGenerator<unknown>;
+}
+
+/** On which terms a lane's requests are sent. */
+export interface RequestTerms {
+  /** Where they wait for their turn. */
+  readonly gate: RequestGate;
+  /** How long one may take from its turn on, retries included; watches: until they begin. */
+  readonly limitMs: number;
+}
+
+export interface HttpTransportOptions extends Partial<ConnectionOptions> {
   readonly userAgent: string;
-  /** Connections for requests that are no watches; each watch has one of its own. */
-  readonly maxSockets?: number;
-  /** How long nothing may come while a request that is no watch is answered. */
-  readonly requestIdleMs?: number;
+  readonly random?: Random;
+  /** How long a request that is no watch may take, all in all. API servers give up after a minute themselves. */
+  readonly requestLimitMs?: number;
   /** A watch on which nothing comes for so long is taken for dead: servers send bookmarks every minute. */
   readonly watchIdleMs?: number;
+  /** The longest answer that is read. */
+  readonly maxBodyBytes?: number;
+  /** The longest line of a watch. */
+  readonly maxLineBytes?: number;
+}
+
+const defaults = {
+  clock: systemClock,
+  random: systemRandom,
+  dialLimitMs: 30_000,
+  readIdleMs: 30_000,
+  pingTimeoutMs: 15_000,
+  maxSockets: 16,
+  http1Only: false,
+  requestLimitMs: 60_000,
+  watchIdleMs: 180_000,
+  maxBodyBytes: 128 * 1024 * 1024,
+  // As client-go's.
+  maxLineBytes: 16 * 1024 * 1024,
+} satisfies Partial<HttpTransportOptions>;
+
+interface Opened {
+  readonly answer: Answer;
+  /** Tells the observer of the end. */
+  done(responseBytes: number): void;
 }
 
 /**
- * JSON over HTTP/1.1 with connections that stay open. Every refusal is an `ApiStatusError`; a server that cannot be reached, falls silent, ends in the
- * middle of an answer or answers with what is no JSON is one with reason ServiceUnavailable.
+ * JSON over HTTP/2 or HTTP/1.1 with connections that stay open. Every refusal is an `ApiStatusError`; a server that cannot be reached, falls silent, ends
+ * in the middle of an answer or answers with what is no JSON is one with reason ServiceUnavailable, and so are credentials that cannot be used.
+ * 1. Before each request the source of access is asked; when the server, the authorities or the client certificate differ, new connections are made, watches
+ *    on the old ones end at once, and what else is in flight there may finish.
+ * 2. 401 is asked again once with credentials fetched anew, if they are others.
+ * 3. 429 and 5xx with Retry-After are asked again when the server says, up to ten times, within the limit of the request; watches leave that to whoever began them.
+ * 4. Redirects are not followed. Answers are not compressed: what a node asks for is small, and the processor costs more than a local network.
  */
-export class HttpTransport {
-  readonly #access: ClusterAccess;
-  readonly #agent: Agent;
+export class HttpTransport implements ApiTransport {
+  readonly #source: AccessSource;
   readonly #options: Required<HttpTransportOptions>;
+  readonly #observers = new Set<ObserveClient>();
+  readonly #endOfSource: () => void;
+  #access: ClusterAccess | undefined;
+  #connections: Connections | undefined;
+  #problem: ClientProblem | undefined;
+  #isClosed = false;
 
-  constructor(access: ClusterAccess, options: HttpTransportOptions) {
-    this.#access = access;
-    this.#options = { maxSockets: 16, requestIdleMs: 60_000, watchIdleMs: 180_000, ...options };
-    const { ca, certificate, key, insecureSkipTlsVerify, tlsServerName } = access;
-    this.#agent = new Agent({
-      keepAlive: true,
-      maxSockets: this.#options.maxSockets,
-      rejectUnauthorized: !insecureSkipTlsVerify,
-      ...(ca !== undefined && { ca }),
-      ...(certificate !== undefined && { cert: certificate }),
-      ...(key !== undefined && { key }),
-      ...(tlsServerName !== undefined && { servername: tlsServerName }),
-    });
+  constructor(access: ClusterAccess | AccessSource, options: HttpTransportOptions) {
+    this.#source = isAccessSource(access) ? access : fixedAccess(access);
+    this.#options = { ...defaults, ...options };
+    this.#endOfSource = this.#source.onChange(() => void this.#source.current().then((now) => this.#connectionsTo(now), () => undefined));
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#isClosed = true;
+    this.#endOfSource();
+    this.#connections?.close();
   }
 
-  async send(request: ApiRequest): Promise<unknown> {
-    const text = await this.#exchange(request);
+  /** Gives up all connections; the next requests dial anew (upstream does so when heartbeats fail). */
+  reconnect(): void {
+    this.#connections?.retire();
+    this.#connections = undefined;
+    this.#access = undefined;
+  }
+
+  /** Returns what ends it. */
+  observe(observer: ObserveClient): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
+  }
+
+  /** Undefined when the last request was answered, however. */
+  problem(): ClientProblem | undefined {
+    return this.#problem;
+  }
+
+  /** The same connections on terms of its own. */
+  lane(terms: Partial<RequestTerms>): ApiTransport {
+    return { send: (request) => this.send(request, terms), stream: (path, signal) => this.stream(path, signal, terms) };
+  }
+
+  async send(request: ApiRequest, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): Promise<unknown> {
+    await this.#admit(request, gate);
+    const text = await this.#within(request, limitMs, (signal, endMs) => this.#exchange(request, { gate, signal, endMs }));
     return text === '' ? undefined : this.#parse(request, text);
   }
 
-  /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
-  async *stream(path: string, signal: AbortSignal): AsyncGenerator<unknown> {
+  async *stream(path: string, signal: AbortSignal, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): AsyncGenerator<unknown> {
     const request = { method: 'GET', path } as const;
-    const response = await this.#open(request, this.#options.watchIdleMs, signal);
-    if ((response.statusCode ?? 500) >= 300) throw refusal(response.statusCode ?? 500, await this.#textOf(request, response));
-    response.setEncoding('utf8');
-    let rest = '';
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const { clock, watchIdleMs } = this.#options;
     try {
-      for await (const chunk of response as AsyncIterable<string>) {
-        const parts = (rest + chunk).split('\n');
-        rest = parts.pop() ?? '';
-        for (const line of parts) if (line !== '') yield this.#parse(request, line);
+      await this.#admit(request, gate, controller.signal);
+      const { answer, done } = await this.#within(request, limitMs, (late) => {
+        late.addEventListener('abort', () => controller.abort(new Error(`no answer for ${limitMs / 1000} s`)), { once: true });
+        return this.#openWatch(request, controller.signal);
+      });
+      done(0);
+      const silence = watchSilence(clock, watchIdleMs, () => controller.abort(new Error(`nothing came for ${watchIdleMs / 1000} s`)));
+      try {
+        yield* this.#lines(request, answer, silence.heard);
+      } finally {
+        silence.cancel();
       }
+    } catch (error) {
+      // Who gives it up has no problem.
+      if (signal.aborted) throw error;
+      throw error instanceof ApiStatusError ? error : this.#failure(request, error);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      controller.abort(new Error('nobody reads it any more'));
+    }
+  }
+
+  async *#lines(request: ApiRequest, { body, wasCut }: Answer, heard: () => void): AsyncGenerator<unknown> {
+    const decoder = new StringDecoder('utf8');
+    let rest = '';
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      heard();
+      const parts = (rest + decoder.write(chunk)).split('\n');
+      rest = parts.pop() ?? '';
+      if (rest.length > this.#options.maxLineBytes) throw new Error(`a line of more than ${this.#options.maxLineBytes} bytes`);
+      for (const line of parts) if (line !== '') yield this.#parse(request, line);
+    }
+    // A line without its end is half an event: whoever watches goes on after the last whole one.
+    if (wasCut()) throw new Error('the connection was closed');
+  }
+
+  async #exchange(request: ApiRequest, given: { readonly gate: RequestGate; readonly signal: AbortSignal; readonly endMs: number }): Promise<string> {
+    const { clock, random } = this.#options;
+    let [retries, signedInAgain] = [0, false];
+    let access = await this.#source.current();
+    for (;;) {
+      const { answer, done } = await this.#open(request, access, { ...given, lasting: false, isRetry: retries > 0 });
+      const text = await this.#textOf(answer);
+      done(Buffer.byteLength(text));
+      if (answer.status < 300) return text;
+      const retryAfterMs = parseRetryAfterMs(answer.headers['retry-after']);
+      const next = afterAnswer(answer.status, retryAfterMs, { retries, signedInAgain });
+      const refused = refusal(answer.status, text, retryAfterMs);
+      if (next.kind === 'done') throw refused;
+      if (next.kind === 'sign-in') {
+        signedInAgain = true;
+        const before = access;
+        access = await this.#source.renew(access);
+        if (access === before) throw refused;
+      } else {
+        // Not all who were sent away come back at the same moment.
+        const waitMs = jitter(random, next.waitMs, 0.2);
+        if (clock.monotonicMs() + waitMs >= given.endMs) throw refused;
+        retries++;
+        await sleep(clock, waitMs, given.signal);
+        access = await this.#source.current();
+      }
+      await this.#admit(request, given.gate, given.signal);
+    }
+  }
+
+  async #openWatch(request: ApiRequest, signal: AbortSignal): Promise<Opened> {
+    let access = await this.#source.current();
+    for (let signedInAgain = false; ; signedInAgain = true) {
+      const opened = await this.#open(request, access, { signal, lasting: true, isRetry: signedInAgain });
+      const { status, headers } = opened.answer;
+      if (status < 300) return opened;
+      const text = await this.#textOf(opened.answer);
+      opened.done(Buffer.byteLength(text));
+      const before = access;
+      if (status === 401 && !signedInAgain) access = await this.#source.renew(before);
+      if (access === before) throw refusal(status, text, parseRetryAfterMs(headers['retry-after']));
+    }
+  }
+
+  /** An attempt, and at once another one where the connection it took turned out to be an old one. */
+  async #open(request: ApiRequest, access: ClusterAccess, { signal, lasting, isRetry }: { readonly signal: AbortSignal; readonly lasting: boolean; readonly isRetry: boolean }): Promise<Opened> {
+    const { clock, userAgent } = this.#options;
+    const { host, pathname } = new URL(access.server);
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    const outgoing: Outgoing = { method: request.method, path: pathname.replace(/\/$/, '') + request.path, headers: requestHeaders(access, { userAgent, contentType: request.contentType, body }), ...(body !== undefined && { body }) };
+    const requestBytes = body === undefined ? 0 : Buffer.byteLength(body);
+    for (let again = false; ; again = true) {
+      const startMs = clock.monotonicMs();
+      const tell = (code: string, responseBytes: number): void => {
+        for (const observer of this.#observers) observer({ kind: 'attempt', method: request.method, host, code, durationMs: clock.monotonicMs() - startMs, requestBytes, responseBytes, isRetry: isRetry || again });
+      };
+      try {
+        const answer = await this.#connectionsTo(access).open(outgoing, signal, lasting);
+        this.#problem = undefined;
+        return { answer, done: (responseBytes) => tell(String(answer.status), responseBytes) };
+      } catch (error) {
+        tell('<error>', 0);
+        if (again || !(error instanceof ConnectionFailure) || !isSentAgain(request.method, error)) throw error;
+      }
+    }
+  }
+
+  #connectionsTo(access: ClusterAccess): Connections {
+    if (this.#isClosed) throw new ConnectionFailure('the client was closed');
+    if (this.#connections !== undefined && (access === this.#access || (this.#access !== undefined && sameTarget(access, this.#access)))) return this.#connections;
+    this.#connections?.retire();
+    this.#access = access;
+    return (this.#connections = new NegotiatedConnections(access, this.#options));
+  }
+
+  async #admit({ method }: ApiRequest, gate: RequestGate, signal?: AbortSignal): Promise<void> {
+    const waitedMs = await gate.admit(signal);
+    const host = this.#access === undefined ? '' : new URL(this.#access.server).host;
+    for (const observer of this.#observers) observer({ kind: 'admitted', method, host, waitedMs });
+  }
+
+  /** Work that ends with an `ApiStatusError` in any case, and in time. */
+  async #within<T>(request: ApiRequest, limitMs: number, work: (signal: AbortSignal, endMs: number) => Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + limitMs;
+    try {
+      return await withDeadline({ clock, limitMs, op: `${request.method} ${request.path}` }, (signal) => work(signal, endMs));
     } catch (error) {
       throw error instanceof ApiStatusError ? error : this.#failure(request, error);
     }
-    // A line without its end is half an event: whoever watches goes on after the last whole one.
   }
 
-  async #exchange(request: ApiRequest): Promise<string> {
-    const response = await this.#open(request, this.#options.requestIdleMs);
-    const text = await this.#textOf(request, response);
-    const code = response.statusCode ?? 500;
-    if (code >= 300) throw refusal(code, text);
-    return text;
-  }
-
-  async #textOf(request: ApiRequest, response: IncomingMessage): Promise<string> {
+  async #textOf({ body, wasCut }: Answer): Promise<string> {
+    const { maxBodyBytes } = this.#options;
     const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
-    } catch (error) {
-      throw this.#failure(request, error);
+    let bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes) throw new Error(`an answer of more than ${maxBodyBytes} bytes`);
+      chunks.push(chunk);
     }
+    if (wasCut()) throw new Error('the connection was closed');
     return Buffer.concat(chunks).toString('utf8');
   }
 
@@ -104,36 +296,18 @@ export class HttpTransport {
   }
 
   #failure({ method, path }: ApiRequest, cause: unknown): ApiStatusError {
-    return new ApiStatusError('ServiceUnavailable', `${method} ${this.#access.server}${path}: ${errorMessage(cause)}`, undefined, { cause });
-  }
-
-  #open(request: ApiRequest, idleMs: number, signal?: AbortSignal): Promise<IncomingMessage> {
-    const { method, path, body, contentType = 'application/json' } = request;
-    const { server, token, username, password } = this.#access;
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const authorization = token !== undefined ? `Bearer ${token}` : username !== undefined ? `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` : undefined;
-    const headers = {
-      accept: 'application/json',
-      'user-agent': this.#options.userAgent,
-      ...(authorization !== undefined && { authorization }),
-      ...(text !== undefined && { 'content-type': contentType, 'content-length': String(Buffer.byteLength(text)) }),
-    };
-    const secure = server.startsWith('https:');
-    return new Promise((resolve, reject) => {
-      // A watch holds its connection for long, so it has one of its own.
-      const agent = secure && signal === undefined ? { agent: this.#agent } : secure ? { agent: new Agent({ ...this.#agent.options, keepAlive: false }) } : {};
-      const options = { method, headers, ...agent, ...(signal !== undefined && { signal }) };
-      const outgoing = secure ? httpsRequest(server + path, options, resolve) : httpRequest(server + path, options, resolve);
-      outgoing.setTimeout(idleMs, () => outgoing.destroy(new Error(`nothing came for ${idleMs / 1000} s`)));
-      outgoing.on('error', (error) => reject(this.#failure(request, error)));
-      outgoing.end(text);
-    });
+    const server = this.#access?.server ?? '';
+    const failure = new ApiStatusError('ServiceUnavailable', `${method} ${server}${path}: ${errorMessage(cause)}`, undefined, { cause });
+    this.#problem = { sinceMs: this.#problem?.sinceMs ?? this.#options.clock.nowMs(), message: errorMessage(cause) };
+    return failure;
   }
 }
 
 /** The Status of an answer, or one made of its code when it has none: whatever stands between here and the server need not speak JSON. */
-function refusal(code: number, text: string): ApiStatusError {
-  return apiErrorFromStatus(asStatus(text) ?? { code, message: `the server answered ${code}: ${text.slice(0, 200)}` });
+function refusal(code: number, text: string, retryAfterMs: number | undefined): ApiStatusError {
+  const status = asStatus(text) ?? { code, message: `the server answered ${code}: ${text.slice(0, 200)}` };
+  if (retryAfterMs === undefined) return apiErrorFromStatus(status);
+  return apiErrorFromStatus({ ...status, details: { ...status.details, retryAfterSeconds: status.details?.retryAfterSeconds ?? retryAfterMs / 1000 } });
 }
 
 function asStatus(text: string): Status | undefined {

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { watchSilence } from './silence.ts';
+import { FakeClock } from './testing/fake-clock.ts';
+
+test('silence is noticed so long after the last word, however many there were, and only once', async () => {
+  const clock = new FakeClock();
+  const silentMs: number[] = [];
+  const watch = watchSilence(clock, 100, () => silentMs.push(clock.monotonicMs()));
+  for (let word = 0; word < 5; word += 1) {
+    await clock.advance(90);
+    watch.heard();
+    assert.equal(clock.armedTimers, 1);
+  }
+  await clock.advance(1_000);
+  assert.deepEqual([silentMs, clock.armedTimers], [[550], 0]);
+});
+
+test('what is no longer of interest is not told', async () => {
+  const clock = new FakeClock();
+  watchSilence(clock, 100, () => assert.fail('told')).cancel();
+  await clock.advance(1_000);
+});

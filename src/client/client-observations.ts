@@ -1,0 +1,14 @@
+/** What a client does, for metrics (upstream: client-go tools/metrics, the `rest_client_*` families). */
+export type ClientObservation =
+  /** One attempt ended. `code` is that of HTTP, or `<error>` when no answer came. Times in milliseconds; of a watch, until it began. */
+  | { readonly kind: 'attempt'; readonly method: string; readonly host: string; readonly code: string; readonly durationMs: number; readonly requestBytes: number; readonly responseBytes: number; readonly isRetry: boolean }
+  /** A request got its turn. */
+  | { readonly kind: 'admitted'; readonly method: string; readonly host: string; readonly waitedMs: number };
+
+export type ObserveClient = (observation: ClientObservation) => void;
+
+/** Since when no answer came, in wall time, and why. */
+export interface ClientProblem {
+  readonly sinceMs: number;
+  readonly message: string;
+}

@@ -1,0 +1,52 @@
+import type { Readable } from 'node:stream';
+
+export interface Outgoing {
+  readonly method: string;
+  /** With its query, and with what stands before `/api` in the address of the server. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Readable;
+  /** Whether a body that has ended, ended before its time: HTTP/2 streams of a connection that went away do so without an error. */
+  wasCut(): boolean;
+}
+
+/** The connections to one server, with one identity. */
+export interface Connections {
+  /** Rejects with `ConnectionFailure`, or with the reason of `signal`; ends the body when that aborts. A `lasting` one may take minutes or hours. */
+  open(outgoing: Outgoing, signal: AbortSignal, lasting: boolean): Promise<Answer>;
+  /** Ends what lasts at once and lets the rest finish: the next requests are somebody else's. */
+  retire(): void;
+  /** Ends everything at once. */
+  close(): void;
+}
+
+/** No answer came. */
+export class ConnectionFailure extends Error {
+  /** The server has certainly not begun to work on it. */
+  readonly unsent: boolean;
+  /** The connection had served others before, and may have been closed meanwhile. */
+  readonly reused: boolean;
+
+  constructor(message: string, { unsent = false, reused = false, cause }: { readonly unsent?: boolean; readonly reused?: boolean; readonly cause?: unknown } = {}) {
+    super(message, { cause });
+    this.name = 'ConnectionFailure';
+    this.unsent = unsent;
+    this.reused = reused;
+  }
+}
+
+/** Stops waiting when `signal` aborts, with its reason; what is waited for goes on for the others. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
