@@ -6,6 +6,7 @@ import type { LogLinks } from '../../features/container-logs/log-links.ts';
 import type { LogRotation } from '../../features/container-logs/log-rotation.ts';
 import type { ContainerLogReader } from '../../features/container-logs/read-logs.ts';
 import type { EventLog } from '../../features/events/event-recorder.ts';
+import type { EventUploader } from '../../features/events/event-uploader.ts';
 import type { ActivityBoard } from '../../features/explain/activity-board.ts';
 import type { ImageGc } from '../../features/images/image-gc.ts';
 import type { ImageManager } from '../../features/images/image-manager.ts';
@@ -43,6 +44,8 @@ export interface Knowledge {
   cache: RuntimeCache;
   board: ActivityBoard;
   recorder: EventLog;
+  /** Brings events to the API server, where there is one. */
+  eventUploader: EventUploader | undefined;
   node: NodeParts;
 }
 

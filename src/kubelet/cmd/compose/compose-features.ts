@@ -3,7 +3,6 @@ import { nodeEvents } from '../../../api/reasons.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { ContainerManager } from '../../features/container-manager/container-manager.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
-import { EventLog } from '../../features/events/event-recorder.ts';
 import { ActivityBoard } from '../../features/explain/activity-board.ts';
 import { computeExitEntry } from '../../features/explain/exit-entry.ts';
 import { HookRunner } from '../../features/lifecycle-hooks/hook-runner.ts';
@@ -20,6 +19,7 @@ import { podUid, type PodUid } from '../../model/ids.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { composeCsi, type CsiParts } from './compose-csi.ts';
+import { composeEvents } from './compose-events.ts';
 import { composeNode } from './compose-node.ts';
 import { composeAllocation } from './compose-allocation.ts';
 import type { Actors, FeatureContext, Knowledge, Links } from './compose-context.ts';
@@ -39,7 +39,7 @@ export function composeKnowledge(settings: ComposeSettings, world: World, record
     ...composeClusterObjects(settings, world, records),
     cache: new RuntimeCache(world.clock),
     board: new ActivityBoard(world.clock),
-    recorder: new EventLog({ clock: world.clock, log: world.log, timeline: records.timeline, nodeName: world.machine.nodeName }),
+    ...composeEvents(world, records),
     node: composeNode(settings.config, world, settings.node),
   };
 }

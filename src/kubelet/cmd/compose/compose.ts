@@ -115,6 +115,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['runtime monitor', () => monitor.stop()],
     ['PLEG', () => pleg.stop()],
     ['cgroups', () => cgroups.stop()],
+    ['events', () => parts.eventUploader?.stop()],
     ['objects of the cluster', () => parts.clusterObjects?.stop()],
     ['resizes', () => parts.allocation.stop()],
     ['records', () => records.flush()],

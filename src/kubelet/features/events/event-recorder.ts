@@ -20,11 +20,13 @@ export interface EventLogOptions {
   log: Logger;
   timeline: EventTimeline;
   nodeName: string;
+  /** Where the API server hears of each, on a node of a cluster. Must not wait. */
+  upload?: (key: string, event: Event) => void;
 }
 
 /**
  * All events of the agent. What gets through aggregation and the spam filter goes into the pod's timeline, the log, and a list of the last hour that
- * can be asked for. The API server's events join here as one more reader.
+ * can be asked for; and to the API server.
  */
 export class EventLog implements EventRecorder {
   readonly #options: EventLogOptions;
@@ -66,6 +68,7 @@ export class EventLog implements EventRecorder {
     const result = this.#correlator.correlate(makeEvent(object, said, { nowMs, serial: this.#serial++, component: 'kubelet', host: this.#options.nodeName }), nowMs);
     if (result.kind === 'skip') return undefined;
     this.#store.put(result.key, result.event, nowMs);
+    this.#options.upload?.(result.key, result.event);
     return result.event;
   }
 }

@@ -1,0 +1,181 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { events } from '../../../api/client/resource-types.ts';
+import type { Event } from '../../../api/core/event.ts';
+import { ApiStatusError, isApiError } from '../../../api/status/api-status-error.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
+import { inBackground } from '../../../base/background.ts';
+import { BoundedMap } from '../../../base/bounded-map.ts';
+import { sleep, type Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { jitter, type Random } from '../../../base/random.ts';
+
+export interface EventUploaderOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Upstream: client-go tools/record, maxQueuedEvents. */
+const QUEUE_LIMIT = 1_000;
+/** As many as the correlator remembers. */
+const KNOWN_LIMIT = 4_096;
+/** As long as an API server keeps them: nobody would see what is older. */
+const KEPT_MS = 3_600_000;
+/** Upstream sleeps 10 s; a server that restarts is back sooner. */
+const RETRY = { initialMs: 500, maxMs: 10_000, factor: 2 };
+/** A server that breaks on this event and not on others. */
+const MOST_TRIES = 12;
+/** What gathered in an outage comes slowly: others, and other nodes, have more urgent things to say. */
+const GENTLE_MS = 50;
+
+interface Waiting {
+  readonly event: Event;
+  /** Wall time. */
+  readonly sinceMs: number;
+}
+
+/** `again`: the same event, later. `failed` says how the server took it. */
+type Outcome = 'done' | 'away' | 'failed';
+
+/**
+ * Brings events to the API server (upstream: client-go tools/record recordToSink).
+ * 1. Nobody who says something waits, whatever the server does; what waits is bounded, and of what must go the oldest that is no warning goes first.
+ * 2. An event that is said again before it was written is written once, as it is by then; one that was written is patched.
+ * 3. While the server is away it is tried again ever less often. When it is back the last hour follows, slowly.
+ * 4. What the server refuses is not said again.
+ */
+export class EventUploader {
+  readonly #options: EventUploaderOptions;
+  readonly #queue = new Map<string, Waiting>();
+  /** Those the API server has, as far as is known. */
+  readonly #written = new BoundedMap<string, true>(KNOWN_LIMIT);
+  readonly #stop = new AbortController();
+  #work: Promise<void> | undefined;
+  #dropped = 0;
+
+  constructor(options: EventUploaderOptions) {
+    this.#options = options;
+  }
+
+  /** `key` is the same for an event that stands in an earlier one's place. */
+  put(key: string, event: Event): void {
+    if (this.#stop.signal.aborted) return;
+    const sinceMs = this.#options.clock.nowMs();
+    this.#queue.delete(key);
+    if (this.#queue.size >= QUEUE_LIMIT) this.#makeRoom();
+    this.#queue.set(key, { event, sinceMs });
+    this.#begin();
+  }
+
+  /** Those that wait. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  #begin(): void {
+    if (this.#work !== undefined) return;
+    this.#work = this.#writeAll().finally(() => {
+      this.#work = undefined;
+      if (this.#queue.size > 0 && !this.#stop.signal.aborted) this.#begin();
+    });
+    inBackground(this.#options.log, 'writing events', this.#work);
+  }
+
+  async #writeAll(): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const { signal } = this.#stop;
+    let failures = 0;
+    let gentle = false;
+    while (this.#queue.size > 0 && !signal.aborted) {
+      const [key, waiting] = this.#queue.entries().next().value as [string, Waiting];
+      if (clock.nowMs() - waiting.sinceMs > KEPT_MS) {
+        this.#queue.delete(key);
+        continue;
+      }
+      const outcome = await this.#write(key, waiting.event);
+      // What was said meanwhile stands in its place.
+      const isLatest = this.#queue.get(key) === waiting;
+      if (outcome === 'done') {
+        if (isLatest) this.#queue.delete(key);
+        if (failures > 0) log.debug(2, 'Events are taken again', { waiting: this.#queue.size, dropped: this.#dropped });
+        failures = 0;
+        if (gentle) await sleep(clock, GENTLE_MS, signal).catch(() => undefined);
+        continue;
+      }
+      failures += 1;
+      gentle = true;
+      if (outcome === 'failed' && failures >= MOST_TRIES) {
+        if (isLatest) this.#queue.delete(key);
+        failures = 0;
+        continue;
+      }
+      await sleep(clock, jitter(random, backoffDelayMs(RETRY, failures), 0.5), signal).catch(() => undefined);
+    }
+  }
+
+  async #write(key: string, event: Event): Promise<Outcome> {
+    const { client, log } = this.#options;
+    try {
+      if (this.#written.get(key) !== undefined && (await this.#patch(event))) return 'done';
+      await client.create(events, event);
+      this.#written.set(key, true);
+      return 'done';
+    } catch (error) {
+      // A creation whose answer was lost.
+      if (isApiError(error, 'AlreadyExists')) this.#written.set(key, true);
+      const outcome = judge(error);
+      if (outcome === 'done') log.debug(isApiError(error, 'AlreadyExists') ? 5 : 2, 'Server rejected event (will not retry!)', { reason: event.reason, object: `${event.involvedObject.namespace ?? ''}/${event.involvedObject.name ?? ''}`, error: errorMessage(error) });
+      else log.debug(4, 'Unable to write event (may retry after sleeping)', { error: errorMessage(error) });
+      return outcome;
+    }
+  }
+
+  /** False when there is none any more: events end by themselves. */
+  async #patch(event: Event): Promise<boolean> {
+    try {
+      await this.#options.client.patch(events, keyOf(event), { type: 'strategic', body: { count: event.count, lastTimestamp: event.lastTimestamp, message: event.message } });
+      return true;
+    } catch (error) {
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
+      return false;
+    }
+  }
+
+  #makeRoom(): void {
+    let victim: string | undefined;
+    for (const [key, { event }] of this.#queue) {
+      victim ??= key;
+      if (event.type === 'Warning') continue;
+      victim = key;
+      break;
+    }
+    if (victim !== undefined) this.#queue.delete(victim);
+    this.#dropped += 1;
+  }
+}
+
+/** What the server answered counts; silence does not. */
+function judge(error: unknown): Outcome {
+  if (!(error instanceof ApiStatusError)) return 'away';
+  switch (error.reason) {
+    case 'ServiceUnavailable':
+    case 'ServerTimeout':
+    case 'Timeout':
+    case 'TooManyRequests':
+    case 'Unauthorized':
+      return 'away';
+    case 'InternalError':
+    case 'Unknown':
+      return 'failed';
+    default:
+      return 'done';
+  }
+}
