@@ -1,0 +1,84 @@
+import { createClientCertificateJudge } from '../../../../pki/client-certificates.ts';
+import { errorMessage } from '../../../../base/errors.ts';
+import { tokenReviews } from '../../../../api/client/resource-types.ts';
+import type { TokenReview } from '../../../../api/authentication/token-review.ts';
+import type { ApiClient } from '../../../../api/client/api-client.ts';
+import type { Clock } from '../../../../base/clock.ts';
+import { askApi } from './ask-api.ts';
+import type { Asking } from './ask-api.ts';
+import type { AuthenticationOutcome, Authenticator } from './auth-types.ts';
+import { ReviewCache } from './review-cache.ts';
+
+const AUTHENTICATED = 'system:authenticated';
+const TOKENS = 4096;
+const REVIEWS_AT_ONCE = 64;
+/** A token that is not known yet may be known soon, when all API servers have heard of it. Upstream holds this as long as a good answer. */
+const UNKNOWN_HOLDS_MS = 10_000;
+const LONGEST_TOKEN = 65_536;
+
+export interface AuthenticatorOptions {
+  /** PEM; undefined where no client CA is configured, so that no certificate says anything. */
+  readonly clientAuthorities: (() => string) | undefined;
+  /** Tokens are asked about with `client`. Undefined where tokens say nothing. */
+  readonly tokens: { readonly client: ApiClient; readonly holdsMs: number } | undefined;
+  readonly anonymous: boolean;
+  readonly asking: Asking;
+}
+
+/** Who asks: by certificate, else by token, else nobody in particular where that is allowed. Who shows something that is wrong is not let in as nobody (upstream: DelegatingAuthenticatorConfig). */
+export function createAuthenticator({ clientAuthorities, tokens, anonymous, asking }: AuthenticatorOptions): Authenticator {
+  const ways = [...(clientAuthorities === undefined ? [] : [byCertificate(clientAuthorities, asking.clock)]), ...(tokens === undefined ? [] : [byToken(tokens, asking)])];
+  return {
+    authenticate: async (facts) => {
+      const errors: string[] = [];
+      for (const way of ways) {
+        const result = await way.authenticate(facts);
+        if (result.outcome === 'user') return { outcome: 'user', user: { ...result.user, groups: withGroup(result.user.groups) } };
+        if (result.outcome === 'failed') errors.push(result.error);
+      }
+      if (errors.length > 0) return { outcome: 'failed', error: errors.join('; ') };
+      return anonymous ? { outcome: 'user', user: { name: 'system:anonymous', groups: ['system:unauthenticated'] } } : { outcome: 'none' };
+    },
+  };
+}
+
+const withGroup = (groups: readonly string[]): readonly string[] => (groups.includes(AUTHENTICATED) || groups.includes('system:unauthenticated') ? groups : [...groups, AUTHENTICATED]);
+
+function byCertificate(authorities: () => string, clock: Clock): Authenticator {
+  const judge = createClientCertificateJudge({ authorities, nowMs: () => clock.nowMs() });
+  return { authenticate: ({ clientCertificate }) => Promise.resolve(clientCertificate === undefined ? { outcome: 'none' } : judge(clientCertificate)) };
+}
+
+function byToken({ client, holdsMs }: { readonly client: ApiClient; readonly holdsMs: number }, asking: Asking): Authenticator {
+  const cache = new ReviewCache<AuthenticationOutcome>({
+    clock: asking.clock,
+    entries: TOKENS,
+    atOnce: REVIEWS_AT_ONCE,
+    holdsMs: ({ outcome }) => (outcome === 'user' ? holdsMs : Math.min(holdsMs, UNKNOWN_HOLDS_MS)),
+  });
+  const review = async (token: string): Promise<AuthenticationOutcome> => {
+    const object: TokenReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: { name: '', namespace: '', uid: '' }, spec: { token } };
+    const { status } = await askApi('review a token', asking, () => client.create(tokenReviews, object));
+    const user = status?.user;
+    if (status?.authenticated !== true || user?.username === undefined) return { outcome: 'failed', error: status?.error === undefined || status.error === '' ? 'invalid bearer token' : status.error };
+    const { username: name, uid, groups = [], extra } = user;
+    return { outcome: 'user', user: { name, groups, ...(uid !== undefined && uid !== '' && { uid }), ...(extra !== undefined && { extra }) } };
+  };
+  return {
+    authenticate: async ({ authorization }) => {
+      const token = bearerToken(authorization);
+      if (token === undefined) return { outcome: 'none' };
+      if (token.length > LONGEST_TOKEN) return { outcome: 'failed', error: 'invalid bearer token' };
+      try {
+        return await cache.get(token, () => review(token));
+      } catch (error) {
+        return { outcome: 'failed', error: errorMessage(error) };
+      }
+    },
+  };
+}
+
+function bearerToken(authorization = ''): string | undefined {
+  const [scheme, token] = authorization.trim().split(' ', 2);
+  return scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '' ? token : undefined;
+}
