@@ -14,13 +14,16 @@ const repositoryRoot = join(import.meta.dirname, '..', '..');
 /** The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one. */
 const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox', join(repositoryRoot, '.data/busybox-static/bin/busybox'), join(repositoryRoot, '.data/busybox-static/usr/bin/busybox')];
 
-/** A busybox that runs without libraries. Throws `NotFound` if set-up did not provide one. */
+/** Where a busybox is that runs without libraries. Throws `NotFound` if set-up did not provide one. */
+export function findBusybox(): string {
+  const path = BUSYBOX_PATHS.find((candidate) => existsSync(candidate) && isStaticElf(readFileSync(candidate)));
+  if (path === undefined) throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');
+  return path;
+}
+
 export async function readBusybox(): Promise<Busybox> {
-  for (const path of BUSYBOX_PATHS.filter((candidate) => existsSync(candidate))) {
-    const binary = readFileSync(path);
-    if (isStaticElf(binary)) return { binary, applets: (await runCommand([path, '--list'])).trim().split('\n') };
-  }
-  throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');
+  const path = findBusybox();
+  return { binary: readFileSync(path), applets: (await runCommand([path, '--list'])).trim().split('\n') };
 }
 
 /** An ELF file with no interpreter segment (program header type 3) is loaded by nobody but the kernel. */

@@ -7,7 +7,7 @@ import { runCommand } from '../../../src/up/commands.ts';
 const repository = join(import.meta.dirname, '..', '..', '..');
 let built: Promise<string> | undefined;
 
-export type Program = 'kubelet' | 'kubelet-control-plane' | 'fake-nodes';
+export type Program = 'kubelet' | 'kubelet-control-plane' | 'kubelet-node-network' | 'fake-nodes';
 
 /** The path of a program in a folder of its own, which goes when this process ends. */
 export async function builtProgram(name: Program): Promise<string> {

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { parseNodeNetwork } from './node-network-flags.ts';
+
+const both = ['--kubeconfig=k', '--node-name=n'];
+const routing = ['--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/16'];
+
+it('names, routes, or both are asked for by their own flags', () => {
+  const dns = { address: '10.84.0.1', port: 10053, domain: 'cluster.local', resolvConf: '/etc/resolv.conf' };
+  const rules = { chainPrefix: 'KTS', podCidr: '10.84.0.0/22', serviceCidr: '10.96.0.0/16' };
+  const line = { kubeconfig: 'k', nodeName: 'n' };
+  assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), { kind: 'run', options: { ...line, dns, routing: undefined } });
+  assert.deepEqual(parseNodeNetwork([...both, ...routing]), { kind: 'run', options: { ...line, dns: undefined, routing: rules } });
+});
+
+const wrong: readonly [args: readonly string[], says: RegExp][] = [
+  [[...both], /nothing to do/],
+  [['--node-name=n', ...routing], /--kubeconfig/],
+  [[...both, '--pod-cidr=10.84.0.0/22'], /go together/],
+  [[...both, '--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/33'], /--service-cidr/],
+  [[...both, ...routing, '--chain-prefix=a b'], /--chain-prefix/],
+  [[...both, '--dns-listen=10.84.0.1'], /--dns-listen/],
+  [[...both, '--dns-listen=10.84.0.300:53'], /--dns-listen/],
+  [['--nonsense'], /nonsense/],
+];
+for (const [args, says] of wrong) {
+  it(`${args.at(-1)} is refused`, () => {
+    const parsed = parseNodeNetwork(args);
+    assert.ok(parsed.kind === 'error' && says.test(parsed.error), JSON.stringify(parsed));
+  });
+}
