@@ -59,6 +59,8 @@ function mergeList(field: string, target: readonly unknown[], patch: readonly un
   if (mergedSets.has(field)) return [...new Set([...target, ...patch])];
   const key = mergeKeys[field];
   if (key === undefined) return [...patch];
+  const given = patch.filter((element) => !isObject(element) || element['$patch'] !== 'replace');
+  if (given.length < patch.length) return given;
   const merged = [...target];
   for (const element of patch) {
     if (!isObject(element)) continue;

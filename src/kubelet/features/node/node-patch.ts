@@ -48,7 +48,7 @@ export function computeNodePatch(before: Node, after: Node): { metadata: Json; s
   });
   if (changedConditions.length > 0) status['conditions'] = changedConditions;
   // The API merges addresses by type, so two of one type need the list replaced as a whole.
-  if (!sameJson(oldAddresses, addresses)) status['addresses'] = oldAddresses.length === 0 ? addresses : [...addresses, { $patch: 'replace' }];
+  if (!sameJson(oldAddresses, addresses)) status['addresses'] = [...addresses, { $patch: 'replace' }];
   return { metadata, ...(Object.keys(status).length > 0 && { status }) };
 }
 

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { computeAddresses, withAddressHint, type AddressRules, type NetworkFacts } from './node-addresses.ts';
+
+const facts: NetworkFacts = { own: ['127.0.0.1', '::1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1'], named: [], defaults: { v4: '10.0.0.1', v6: 'fd00::1' } };
+const told = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> = {}): string => {
+  const decision = computeAddresses({ hostname: 'n1', nodeIps: [], externalCloudProvider: false, ...rules }, { ...facts, ...more }, []);
+  return decision.kind === 'set' ? decision.addresses.map(({ type, address }) => `${type}=${address}`).join(' ') : decision.kind === 'keep' ? 'keep' : decision.why;
+};
+
+describe('the addresses of a node', () => {
+  it('are those of the flag: one, or one of each family in that order', () => {
+    assert.equal(told({ nodeIps: ['10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
+    assert.equal(told({ nodeIps: ['fd00::1', '10.0.0.1'] }), 'InternalIP=fd00::1 InternalIP=10.0.0.1 Hostname=n1');
+  });
+
+  it('are refused when they cannot be the machine', () => {
+    assert.deepEqual(
+      ['127.0.0.1', '224.0.0.1', 'fe80::1', '10.9.9.9'].map((ip) => told({ nodeIps: [ip] })),
+      [
+        "failed to validate nodeIP: nodeIP can't be loopback address",
+        "failed to validate nodeIP: nodeIP can't be a multicast address",
+        "failed to validate nodeIP: nodeIP can't be a link-local unicast address",
+        'failed to validate nodeIP: node IP: "10.9.9.9" not found in the host\'s network interfaces',
+      ],
+    );
+    assert.match(told({ nodeIps: ['10.0.0.1', 'fd99::1'] }), /^failed to validate secondaryNodeIP/);
+  });
+
+  it('are else those of a name that is one, those that the name has here, and those behind the default route', () => {
+    assert.equal(told({ hostname: '10.0.0.7' }), 'InternalIP=10.0.0.7 Hostname=10.0.0.7');
+    assert.equal(told({}, { named: ['127.0.1.1', 'fd00::1', '10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
+    assert.equal(told({}, { named: ['10.9.9.9'] }), 'InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(told({}, { defaults: { v6: 'fd00::1' } }), 'InternalIP=fd00::1 Hostname=n1');
+    assert.match(told({}, { defaults: {} }), /^can't get ip address of node n1/);
+  });
+
+  it('are of the family that an unspecified address asks for', () => {
+    assert.equal(told({ nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
+    assert.equal(told({ nodeIps: ['0.0.0.0'] }), 'InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(told({ nodeIps: ['::'] }, { named: ['10.0.0.2', 'fd00::1'] }), 'InternalIP=fd00::1 Hostname=n1');
+  });
+
+  it('are left to the cloud controller where there is one', () => {
+    const external = { hostname: 'n1', nodeIps: ['10.0.0.1'], externalCloudProvider: true };
+    assert.deepEqual(computeAddresses(external, facts, [{ type: 'ExternalIP', address: '1.2.3.4' }]), { kind: 'keep' });
+    assert.equal(told(external), 'InternalIP=10.0.0.1 Hostname=n1');
+    assert.equal(told({ externalCloudProvider: true }), 'Hostname=n1');
+    assert.equal(told({ externalCloudProvider: true, nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
+  });
+
+  it('are hinted to the cloud controller in an annotation, which goes with the flag', () => {
+    const rules = { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: true };
+    assert.deepEqual(withAddressHint({ a: 'b' }, rules), { a: 'b', 'alpha.kubernetes.io/provided-node-ip': '10.0.0.1,fd00::1' });
+    assert.deepEqual(withAddressHint({ a: 'b', 'alpha.kubernetes.io/provided-node-ip': '10.0.0.1' }, { ...rules, externalCloudProvider: false }), { a: 'b' });
+    assert.equal(withAddressHint(undefined, { ...rules, nodeIps: ['::'] }), undefined);
+  });
+});
