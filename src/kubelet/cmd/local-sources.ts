@@ -26,6 +26,7 @@ export function localSources(kubelet: Kubelet): LocalApiSources {
     exec: (target, request) => exec(kubelet, target, request),
     watch: (onChange) => watch(kubelet, onChange),
     checks: healthChecks(kubelet),
+    scrape: kubelet.scrape,
   };
 }
 

@@ -29,6 +29,7 @@ import type { Mounts } from '../../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../../ports/runtime.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
 import { openCluster } from './compose-cluster.ts';
+import { openStats } from './compose-stats.ts';
 import { orRefuse } from './or-refuse.ts';
 import type { World } from './world.ts';
 
@@ -78,6 +79,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     disk: { diskUsage },
     machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
     network: linuxNetwork,
+    stats: await openStats({ clock, client, imageClient, agentGroup: config.cgroups.kubelet, log }),
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient),
   };

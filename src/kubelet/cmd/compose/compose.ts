@@ -1,6 +1,7 @@
 import { nodeEvents } from '../../../api/reasons.ts';
 import { inBackground } from '../../../base/background.ts';
 import { errorMessage } from '../../../base/errors.ts';
+import type { ScrapeEndpoints } from '../../features/server/scrape-routes.ts';
 import { podUid } from '../../model/ids.ts';
 import type { Actors, Knowledge, Links } from './compose-context.ts';
 import { composeActors, composeKnowledge } from './compose-features.ts';
@@ -9,6 +10,7 @@ import { composeLoop, type LoopParts } from './compose-loop.ts';
 import { checkNodeResolver } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
+import { composeStats, type StatsParts } from './compose-stats.ts';
 import type { World } from './world.ts';
 
 export interface Kubelet extends Knowledge, Actors, LoopParts {
@@ -17,6 +19,9 @@ export interface Kubelet extends Knowledge, Actors, LoopParts {
   records: Records;
   /** Absent on a node of its own. */
   nodeAgent: NodeAgent | undefined;
+  stats: StatsParts | undefined;
+  /** The endpoints of statistics and metrics, for whichever server. */
+  scrape: ScrapeEndpoints;
   /** Rejects when the agent cannot work on this machine at all. Waits neither for the runtime nor for the sources of pods. */
   start(): Promise<void>;
   /** Leaves the node as it is: containers live on, what is remembered is on disk. The second call waits for the first. */
@@ -42,7 +47,9 @@ export function composeKubelet(settings: ComposeSettings, outside: World, record
     runtimeChanged();
     nodeAgent?.runtimeChanged();
   };
-  const parts = { settings, world, records, ...knowledge, ...actors, ...loop, nodeAgent };
+  const stats = composeStats({ settings, world, records, knowledge, actors, links });
+  const scrape: ScrapeEndpoints = new Map(stats?.endpoints);
+  const parts = { settings, world, records, ...knowledge, ...actors, ...loop, nodeAgent, stats, scrape };
   let stopping: Promise<void> | undefined;
   return { ...parts, start: () => startKubelet(parts), stop: () => (stopping ??= stopKubelet(parts)) };
 }
@@ -86,6 +93,7 @@ async function startKubelet(parts: Startable): Promise<void> {
   containerGc.start();
   imageGc.start();
   logRotation.start();
+  parts.stats?.provider.start();
   inBackground(world.log, 'reading the sources of pods', sources.start());
 }
 
@@ -100,6 +108,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
   const { sources, loop, workers, monitor, pleg, probes, volumes, cgroups, records } = parts;
   const steps: readonly [string, () => Promise<void> | void][] = [
     ['sources', () => sources.stop()],
+    ['statistics', () => parts.stats?.provider.stop()],
     ['log rotation', () => parts.logRotation.stop()],
     ['image collection', () => parts.imageGc.stop()],
     ['container collection', () => parts.containerGc.stop()],

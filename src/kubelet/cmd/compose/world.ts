@@ -14,6 +14,7 @@ import type { NodeNetwork } from '../../ports/node-network.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.ts';
+import type { NodeStatsSources } from '../../ports/stats.ts';
 
 /** Facts of the machine, read once at start. */
 export interface MachineFacts {
@@ -79,6 +80,8 @@ export interface World {
   machine: MachineFacts;
   /** Absent: the node has the addresses of `machine`. */
   network?: NodeNetwork;
+  /** Absent: nothing is measured, and the endpoints of statistics are not there. */
+  stats?: NodeStatsSources;
   /** `containerd`: the scheme of container ids in statuses. */
   runtimeName: string;
 }

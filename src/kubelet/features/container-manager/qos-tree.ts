@@ -35,7 +35,7 @@ export interface QosGroups {
 }
 
 /** undefined when pods are not to be grouped (cgroupsPerQOS false). */
-export function qosGroups(config: QosTreeConfig): QosGroups | undefined {
+export function qosGroups(config: Pick<QosTreeConfig, 'cgroupsPerQOS' | 'cgroupRoot'>): QosGroups | undefined {
   if (!config.cgroupsPerQOS) return undefined;
   const guaranteed = `/${[...config.cgroupRoot.split('/').filter((part) => part !== ''), 'kubepods'].join('/')}`;
   return { guaranteed, burstable: `${guaranteed}/burstable`, bestEffort: `${guaranteed}/besteffort` };

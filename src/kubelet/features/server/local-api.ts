@@ -7,6 +7,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import { addHealthRoutes, type HealthCheck } from './health-app.ts';
 import { parseLogQuery, type LogQuery } from './log-query.ts';
+import { addScrapeRoutes, type ScrapeEndpoints } from './scrape-routes.ts';
 
 /** What the local API shows, by the smallest interfaces; compose fills them in. */
 export interface LocalApiSources {
@@ -30,6 +31,8 @@ export interface LocalApiSources {
   /** Calls `onChange` with each pod whose status changed; returns the function that ends it. */
   watch(onChange: (change: PodChange) => void): () => void;
   checks: Readonly<Record<string, HealthCheck>>;
+  /** Statistics and metrics; none where nothing is measured. */
+  scrape?: ScrapeEndpoints;
 }
 
 export interface Problem {
@@ -84,6 +87,7 @@ export function createLocalApi(sources: LocalApiSources): Hono {
   addHealthRoutes(app, sources.checks);
   addReadRoutes(app, sources);
   addPodRoutes(app, sources);
+  addScrapeRoutes(app, sources.scrape ?? new Map());
   app.get('/api/watch', (context) => watchRoute(context, sources));
   return app;
 }

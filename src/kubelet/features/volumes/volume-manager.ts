@@ -9,6 +9,7 @@ import { podUid, type PodUid } from '../../model/ids.ts';
 import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
 import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import { LoneUsers } from './lone-users.ts';
+import { measurableVolumes, type MeasurableVolume } from './measured-volumes.ts';
 import { concerns, readyVolumes, sameMetadata, usedVolumes, waitForVolumes, type PodEntry, type VolumeEntry } from './pod-entry.ts';
 import { OrphanFolders } from './orphan-folders.ts';
 import type { FoundVolume } from './pod-folders.ts';
@@ -93,6 +94,12 @@ export class VolumeManager {
   /** Unique names of the volumes that are made ready on this node and used by a pod (upstream: node.status.volumesInUse). */
   volumesInUse(): string[] {
     return this.#options.staging.keysInUse();
+  }
+
+  /** What is ready and takes room of its own, for whoever measures it. */
+  measurable(uid: PodUid): MeasurableVolume[] {
+    const entry = this.#pods.get(uid);
+    return entry === undefined ? [] : measurableVolumes(uid, entry);
   }
 
   blockers(uid: PodUid): Blocker[] {

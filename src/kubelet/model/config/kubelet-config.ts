@@ -150,6 +150,8 @@ export interface NetworkConfig {
 export interface VolumesConfig {
   /** Programs that are drivers of flexVolume. */
   readonly driverDir: string;
+  /** How often what volumes hold is measured; 0 or less: never. */
+  readonly statsPeriodMs: number;
 }
 
 export interface ContainerLogsConfig {
@@ -342,7 +344,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     eviction: eviction(given),
     runtime: runtime(given),
     network: { clusterDomain: given.clusterDomain ?? '', clusterDns: given.clusterDNS ?? [], resolvConf: given.resolvConf },
-    volumes: { driverDir: given.volumePluginDir.replace(/\/+$/, '') },
+    volumes: { driverDir: given.volumePluginDir.replace(/\/+$/, ''), statsPeriodMs: msOf(given.volumeStatsAggPeriod) },
     containerLogs: {
       podLogsDir: given.podLogsDir,
       maxSizeBytes: quantityNumber(given.containerLogMaxSize) ?? 0,

@@ -1,0 +1,45 @@
+import type { PodUid } from '../../model/ids.ts';
+import type { VolumeUsage } from '../../ports/volume-plugin.ts';
+import type { PodEntry } from './pod-entry.ts';
+import { claimNameOf } from './resolve-volume.ts';
+import { usableVolume } from './volume-state.ts';
+
+/** A volume that takes room of its own, and how that is found out. */
+export interface MeasurableVolume {
+  name: string;
+  path: string;
+  /** `tree`: what lies in it, on the node's own disk or in memory; `fileSystem`: it is one, `remote` one that may be dead. */
+  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined> };
+  ephemeral: boolean;
+  claim?: { name: string; namespace: string };
+}
+
+/** Upstream's MetricsProvider of each plugin; those that are missing here (hostPath, images) measure nothing. */
+const HOW: Readonly<Record<string, 'tree' | 'fileSystem' | 'remote'>> = {
+  'kubernetes.io/empty-dir': 'tree',
+  'kubernetes.io/configmap': 'tree',
+  'kubernetes.io/secret': 'tree',
+  'kubernetes.io/downward-api': 'tree',
+  'kubernetes.io/projected': 'tree',
+  'kubernetes.io/local-volume': 'fileSystem',
+  'kubernetes.io/nfs': 'remote',
+  'kubernetes.io/iscsi': 'remote',
+  'kubernetes.io/fc': 'remote',
+  'kubernetes.io/flexvolume': 'remote',
+};
+
+/** What of a pod's volumes is ready and can be measured. */
+export function measurableVolumes(uid: PodUid, { pod, volumes }: PodEntry): MeasurableVolume[] {
+  return [...volumes].flatMap(([name, { volume, resolved, state }]) => {
+    const usable = usableVolume(state);
+    if (usable === undefined || resolved === undefined || usable.device === true) return [];
+    const { plugin, spec, path } = resolved;
+    const { usage } = plugin;
+    const how = usage === undefined ? HOW[plugin.name] : { ask: () => usage.call(plugin, { podUid: uid, specName: spec.name, mode: spec.mode, path }) };
+    if (how === undefined) return [];
+    const claimName = claimNameOf(pod, volume);
+    // Upstream: util.IsLocalEphemeralVolume.
+    const ephemeral = volume.configMap !== undefined || (volume.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '');
+    return [{ name, path: usable.hostPath, how, ephemeral, ...(claimName !== undefined && { claim: { name: claimName, namespace: pod.metadata.namespace } }) }];
+  });
+}
