@@ -8,13 +8,14 @@ export const allowed: Record<string, readonly string[]> = {
   api: ['base'],
   pki: ['base'],
   grpc: ['base'],
+  streaming: ['base'],
   cri: ['base', 'grpc'],
   csi: ['base', 'grpc'],
   'kubelet/model': ['base', 'api'],
   'kubelet/ports': ['base', 'api', 'kubelet/model'],
   'kubelet/features/*': ['base', 'api', 'pki', 'kubelet/model', 'kubelet/ports'],
   'kubelet/loop': ['base', 'api', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*'],
-  'kubelet/adapters': ['base', 'api', 'pki', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
+  'kubelet/adapters': ['base', 'api', 'pki', 'grpc', 'streaming', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
   'kubelet/cmd': ['base', 'api', 'pki', 'grpc', 'cri', 'csi', 'client', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
   client: ['base', 'api'],
   'control-plane/model': ['base', 'api'],
@@ -27,7 +28,7 @@ export const allowed: Record<string, readonly string[]> = {
   'control-plane/authn': ['base', 'api', 'pki', 'control-plane/model'],
   'control-plane/authz': ['base', 'api', 'control-plane/model'],
   'control-plane/admission': ['base', 'api', 'control-plane/model'],
-  'control-plane/apiserver': ['base', 'api', 'control-plane/model', 'control-plane/registry', 'control-plane/openapi'],
+  'control-plane/apiserver': ['base', 'api', 'streaming', 'control-plane/model', 'control-plane/registry', 'control-plane/openapi'],
   'control-plane/controller-runtime': ['base', 'api'],
   'control-plane/controllers/*': ['base', 'api', 'control-plane/controller-runtime'],
   'control-plane/scheduler': ['base', 'api', 'control-plane/controller-runtime'],
@@ -51,7 +52,7 @@ export const allowed: Record<string, readonly string[]> = {
 
 /** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */
 const outerIo = /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
-const ioAllowed = /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
+const ioAllowed = /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
   file: string;

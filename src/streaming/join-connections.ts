@@ -1,0 +1,60 @@
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '../base/clock.ts';
+
+export interface JoinOptions {
+  readonly clock: Clock;
+  /** Connections over which nothing went either way for so long are cut; 0 is never. */
+  readonly idleMs: number;
+}
+
+/** A peer that takes nothing more has so long for the last bytes of one that is gone. */
+const LINGER_MS = 30_000;
+
+/** Both ends speak to each other from here on, each as fast as the other takes it. When one is done or gone the other gets the rest, and both are closed. */
+export function joinConnections(left: Duplex, right: Duplex, options: JoinOptions): void {
+  const seen = cutWhenIdle([left, right], options);
+  pass(left, right, seen, options.clock);
+  pass(right, left, seen, options.clock);
+}
+
+function pass(from: Duplex, to: Duplex, seen: () => void, clock: Clock): void {
+  from.on('data', (chunk: Buffer) => {
+    seen();
+    if (!to.write(chunk)) from.pause();
+  });
+  to.on('drain', () => from.resume());
+  const over = (): void => finish(from, to, clock);
+  from.on('end', over);
+  from.on('error', over);
+  from.on('close', over);
+  if (from.destroyed) over();
+}
+
+function finish(from: Duplex, to: Duplex, clock: Clock): void {
+  if (to.destroyed || to.writableEnded) return from.destroyed ? void to.destroy() : undefined;
+  const timer = clock.setTimer(LINGER_MS, () => close());
+  const close = (): void => {
+    timer.cancel();
+    from.destroy();
+    to.destroy();
+  };
+  to.once('close', close);
+  to.end(close);
+}
+
+/** Returns what is to be called with everything that passes. One timer, set anew only when it has run out. */
+export function cutWhenIdle(connections: readonly Duplex[], { clock, idleMs }: JoinOptions): () => void {
+  if (idleMs <= 0) return () => undefined;
+  let lastMs = clock.monotonicMs();
+  let timer: Timer;
+  const look = (): void => {
+    const leftMs = lastMs + idleMs - clock.monotonicMs();
+    if (leftMs > 0) timer = clock.setTimer(leftMs, look);
+    else for (const each of connections) each.destroy();
+  };
+  timer = clock.setTimer(idleMs, look);
+  for (const each of connections) each.once('close', () => timer.cancel());
+  return () => {
+    lastMs = clock.monotonicMs();
+  };
+}

@@ -1,0 +1,44 @@
+/** Names that Kubernetes' streams go by (upstream: apimachinery/pkg/util/{remotecommand,portforward}). */
+export const SPDY = 'SPDY/3.1';
+export const SPDY_PROTOCOL_HEADER = 'x-stream-protocol-version';
+/** Over WebSocket, the first version that can say that one channel is over. */
+export const COMMAND_V5 = 'v5.channel.k8s.io';
+/** The version spoken to runtimes: with exit codes and sizes of terminals. Every runtime with CRI v1 knows it. */
+export const COMMAND_V4 = 'v4.channel.k8s.io';
+const TUNNEL_PREFIX = 'SPDY/3.1+';
+
+/** The first byte of each message over WebSocket. */
+export const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+
+/** Which streams of a command are wanted. */
+export interface CommandStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** How the bytes of a client come to who runs the command: as they are, out of a tunnel of WebSocket messages, or from channels to SPDY streams. */
+export type StreamMode = { readonly kind: 'raw' } | { readonly kind: 'tunnel'; readonly protocols: readonly string[] } | { readonly kind: 'translate'; readonly streams: CommandStreams };
+
+interface UpgradeHeaders {
+  readonly upgrade?: string | undefined;
+  readonly 'sec-websocket-protocol'?: string | readonly string[] | undefined;
+}
+
+/** `streams` is undefined for port-forward. What a runtime speaks by itself (SPDY, WebSocket v1 to v4) goes through raw. */
+export function streamModeOf(headers: UpgradeHeaders, streams: CommandStreams | undefined): StreamMode {
+  if ((headers.upgrade ?? '').toLowerCase() !== 'websocket') return { kind: 'raw' };
+  const asked = webSocketProtocols(headers);
+  if (streams !== undefined) return asked.includes(COMMAND_V5) ? { kind: 'translate', streams } : { kind: 'raw' };
+  const protocols = asked.filter((each) => each.startsWith(TUNNEL_PREFIX) && each.endsWith('.k8s.io')).map((each) => each.slice(TUNNEL_PREFIX.length));
+  return protocols.length > 0 ? { kind: 'tunnel', protocols } : { kind: 'raw' };
+}
+
+export const tunnelProtocol = (spdyProtocol: string): string => TUNNEL_PREFIX + spdyProtocol;
+
+export function webSocketProtocols(headers: UpgradeHeaders): readonly string[] {
+  const value = headers['sec-websocket-protocol'] ?? '';
+  const text = typeof value === 'string' ? value : value.join(',');
+  return text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+}

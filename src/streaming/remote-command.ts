@@ -1,0 +1,103 @@
+import { Buffer } from 'node:buffer';
+import type { WebSocket } from 'ws';
+import { channels } from './protocols.ts';
+import type { CommandStreams } from './protocols.ts';
+import type { SpdyClientSession, SpdyStream } from './spdy-session.ts';
+import { readMessages, sendMessage } from './web-socket.ts';
+
+export interface CommandBridge {
+  /** Of the client, speaking v5. */
+  readonly webSocket: WebSocket;
+  /** To who runs the command, speaking v4. */
+  readonly session: SpdyClientSession;
+  readonly streams: CommandStreams;
+  /** Called with everything that passes. */
+  readonly onActivity: () => void;
+}
+
+const MOST_STATUS_BYTES = 64 * 1024;
+const MOST_RESIZE_BYTES = 1024;
+
+/**
+ * One command between a WebSocket with channels (v5) and SPDY with streams (v4); upstream: apiserver/pkg/util/proxy/streamtranslator.go.
+ * The first message is empty: it tells the client that the way is open. The status is the last one. Either side's going ends both.
+ */
+export async function bridgeCommand({ webSocket, session, streams, onActivity }: CommandBridge): Promise<void> {
+  const open = (streamType: string): SpdyStream => session.open({ streamType });
+  // The order in which upstream's client opens them.
+  const error = open('error');
+  const stdin = streams.stdin ? open('stdin') : undefined;
+  const stdout = streams.stdout ? open('stdout') : undefined;
+  const stderr = streams.stderr ? open('stderr') : undefined;
+  const resize = streams.tty ? open('resize') : undefined;
+  const send = (channel: number, data: Uint8Array): Promise<void> => {
+    onActivity();
+    // One that is gone is noticed by its close.
+    return new Promise((resolve) => sendMessage(webSocket, Buffer.concat([Buffer.of(channel), data]), () => resolve()));
+  };
+  const copy = async (stream: SpdyStream | undefined, channel: number): Promise<void> => {
+    if (stream !== undefined) for await (const chunk of stream as AsyncIterable<Buffer>) await send(channel, chunk);
+  };
+  const input = readMessages(webSocket, {
+    onMessage: (message) => {
+      onActivity();
+      return takeMessage(message, { stdin, resize });
+    },
+    onClose: () => session.close(),
+  });
+  // Nothing comes back on these, but their end is seen by who reads.
+  stdin?.resume();
+  resize?.resume();
+  stdin?.on('drain', input.resume);
+  stdin?.on('close', input.resume);
+  await send(streams.stdout ? channels.stdout : streams.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
+  const [text] = await Promise.all([readStatus(error), copy(stdout, channels.stdout), copy(stderr, channels.stderr)]);
+  await send(channels.error, Buffer.from(statusMessage(text, error.remote === 'lost'), 'utf8'));
+  // The client's answer to the close is a message like any other.
+  input.resume();
+  webSocket.close(1000);
+  session.close();
+}
+
+/** False: standard input is behind. */
+function takeMessage(message: Buffer, { stdin, resize }: { readonly stdin: SpdyStream | undefined; readonly resize: SpdyStream | undefined }): boolean {
+  const [channel] = message;
+  const body = message.subarray(1);
+  if (channel === channels.close) {
+    if (body[0] === channels.stdin && stdin !== undefined && !stdin.destroyed) stdin.end();
+    return true;
+  }
+  if (channel === channels.resize && resize !== undefined && body.length <= MOST_RESIZE_BYTES && isWritable(resize)) resize.write(body);
+  // Input that comes after its end, or that the command does not want any more, is nobody's.
+  if (channel !== channels.stdin || body.length === 0 || stdin === undefined || !isWritable(stdin)) return true;
+  return stdin.write(body);
+}
+
+const isWritable = (stream: SpdyStream): boolean => !stream.destroyed && !stream.writableEnded;
+
+async function readStatus(stream: SpdyStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MOST_STATUS_BYTES) chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A metav1.Status in any case. What the runtime wrote goes on as it is: the exit code stands in it. */
+function statusMessage(text: string, isLost: boolean): string {
+  if (text !== '') return isObject(text) ? text : JSON.stringify(failure(text));
+  return JSON.stringify(isLost ? failure('the connection ended before the command did') : { metadata: {}, status: 'Success' });
+}
+
+const failure = (why: string): object => ({ metadata: {}, status: 'Failure', message: `Internal error occurred: ${why}`, reason: 'InternalError', details: { causes: [{ message: why }] }, code: 500 });
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null;
+  } catch {
+    return false;
+  }
+}
