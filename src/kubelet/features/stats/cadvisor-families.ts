@@ -27,9 +27,9 @@ export interface GroupFamily {
   values: (group: ListedGroup, emit: Emit) => void;
 }
 
-const NS = 1e-9;
-const US = 1e-6;
-const MS = 1e-3;
+const NS_PER_SECOND = 1e9;
+const US_PER_SECOND = 1e6;
+const MS_PER_SECOND = 1000;
 
 type Read = (group: ListedGroup) => number | undefined;
 
@@ -55,7 +55,7 @@ const unlimitedAsZero = (bytes: number): number => (bytes === Infinity ? 0 : byt
 function pressure(name: string, help: string, read: Read): GroupFamily {
   return one('counter', `container_pressure_${name}_seconds_total`, help, (group) => {
     const us = read(group);
-    return us === undefined ? undefined : us * US;
+    return us === undefined ? undefined : us / US_PER_SECOND;
   });
 }
 
@@ -81,16 +81,16 @@ function network(name: string, help: string, read: (each: InterfaceUse) => numbe
 
 const cpu: readonly GroupFamily[] = [
   throttling('container_cpu_cfs_burst_periods_total', 'Number of periods when burst occurs.', ({ use }) => use.cpu.burstPeriods),
-  throttling('container_cpu_cfs_burst_seconds_total', 'Total time duration the container has been bursted.', ({ use }) => use.cpu.burstNs * NS),
+  throttling('container_cpu_cfs_burst_seconds_total', 'Total time duration the container has been bursted.', ({ use }) => use.cpu.burstNs / NS_PER_SECOND),
   throttling('container_cpu_cfs_periods_total', 'Number of elapsed enforcement period intervals.', ({ use }) => use.cpu.periods),
   throttling('container_cpu_cfs_throttled_periods_total', 'Number of throttled period intervals.', ({ use }) => use.cpu.throttledPeriods),
-  throttling('container_cpu_cfs_throttled_seconds_total', 'Total time duration the container has been throttled.', ({ use }) => use.cpu.throttledNs * NS),
+  throttling('container_cpu_cfs_throttled_seconds_total', 'Total time duration the container has been throttled.', ({ use }) => use.cpu.throttledNs / NS_PER_SECOND),
   // The kubelet leaves cAdvisor's load reader off, so that these are zero there too.
   one('gauge', 'container_cpu_load_average_10s', 'Value of container cpu load average over the last 10 seconds.', () => 0),
   one('gauge', 'container_cpu_load_d_average_10s', 'Value of container cpu load.d average over the last 10 seconds.', () => 0),
-  one('counter', 'container_cpu_system_seconds_total', 'Cumulative system cpu time consumed in seconds.', ({ use }) => use.cpu.systemNs * NS),
-  { name: 'container_cpu_usage_seconds_total', help: 'Cumulative cpu time consumed in seconds.', type: 'counter', timed: 'sample', values: ({ use }, emit) => use.cpu.usageNs > 0 && emit(use.cpu.usageNs * NS, { cpu: 'total' }) },
-  one('counter', 'container_cpu_user_seconds_total', 'Cumulative user cpu time consumed in seconds.', ({ use }) => use.cpu.userNs * NS),
+  one('counter', 'container_cpu_system_seconds_total', 'Cumulative system cpu time consumed in seconds.', ({ use }) => use.cpu.systemNs / NS_PER_SECOND),
+  { name: 'container_cpu_usage_seconds_total', help: 'Cumulative cpu time consumed in seconds.', type: 'counter', timed: 'sample', values: ({ use }, emit) => use.cpu.usageNs > 0 && emit(use.cpu.usageNs / NS_PER_SECOND, { cpu: 'total' }) },
+  one('counter', 'container_cpu_user_seconds_total', 'Cumulative user cpu time consumed in seconds.', ({ use }) => use.cpu.userNs / NS_PER_SECOND),
   { name: 'container_tasks_state', help: 'Number of tasks in given state', type: 'gauge', timed: 'sample', values: (_group, emit) => ['sleeping', 'running', 'stopped', 'uninterruptible', 'iowaiting'].forEach((state) => emit(0, { state })) },
 ];
 
@@ -137,17 +137,17 @@ const disks: readonly GroupFamily[] = [
   device('gauge', 'container_fs_inodes_free', 'Number of available Inodes', { fs: ({ fs }) => fs.inodesFree }),
   device('gauge', 'container_fs_inodes_total', 'Number of Inodes', { fs: ({ fs }) => fs.inodes }),
   device('gauge', 'container_fs_io_current', 'Number of I/Os currently in progress', { fs: ({ disk }) => disk?.inProgress }),
-  device('counter', 'container_fs_io_time_seconds_total', 'Cumulative count of seconds spent doing I/Os', { fs: ({ disk }) => disk && disk.ioMs * MS }),
-  device('counter', 'container_fs_io_time_weighted_seconds_total', 'Cumulative weighted I/O time in seconds', { fs: ({ disk }) => disk && disk.weightedIoMs * MS }),
+  device('counter', 'container_fs_io_time_seconds_total', 'Cumulative count of seconds spent doing I/Os', { fs: ({ disk }) => disk && disk.ioMs / MS_PER_SECOND }),
+  device('counter', 'container_fs_io_time_weighted_seconds_total', 'Cumulative weighted I/O time in seconds', { fs: ({ disk }) => disk && disk.weightedIoMs / MS_PER_SECOND }),
   device('gauge', 'container_fs_limit_bytes', 'Number of bytes that can be consumed by the container on this filesystem.', { fs: ({ fs }) => fs.capacityBytes }),
-  device('counter', 'container_fs_read_seconds_total', 'Cumulative count of seconds spent reading', { fs: ({ disk }) => disk && disk.readMs * MS }),
+  device('counter', 'container_fs_read_seconds_total', 'Cumulative count of seconds spent reading', { fs: ({ disk }) => disk && disk.readMs / MS_PER_SECOND }),
   device('counter', 'container_fs_reads_bytes_total', 'Cumulative count of bytes read', { io: { of: 'bytes', operation: 'Read' } }),
   device('counter', 'container_fs_reads_merged_total', 'Cumulative count of reads merged', { fs: ({ disk }) => disk?.readsMerged }),
   device('counter', 'container_fs_reads_total', 'Cumulative count of reads completed', { io: { of: 'operations', operation: 'Read' }, fs: ({ disk }) => disk?.reads }),
   device('counter', 'container_fs_sector_reads_total', 'Cumulative count of sector reads completed', { fs: ({ disk }) => disk?.sectorsRead }),
   device('counter', 'container_fs_sector_writes_total', 'Cumulative count of sector writes completed', { fs: ({ disk }) => disk?.sectorsWritten }),
   device('gauge', 'container_fs_usage_bytes', 'Number of bytes that are consumed by the container on this filesystem.', { fs: ({ fs }) => fs.capacityBytes - fs.freeBytes }),
-  device('counter', 'container_fs_write_seconds_total', 'Cumulative count of seconds spent writing', { fs: ({ disk }) => disk && disk.writeMs * MS }),
+  device('counter', 'container_fs_write_seconds_total', 'Cumulative count of seconds spent writing', { fs: ({ disk }) => disk && disk.writeMs / MS_PER_SECOND }),
   device('counter', 'container_fs_writes_bytes_total', 'Cumulative count of bytes written', { io: { of: 'bytes', operation: 'Write' } }),
   device('counter', 'container_fs_writes_merged_total', 'Cumulative count of writes merged', { fs: ({ disk }) => disk?.writesMerged }),
   device('counter', 'container_fs_writes_total', 'Cumulative count of writes completed', { io: { of: 'operations', operation: 'Write' }, fs: ({ disk }) => disk?.writes }),

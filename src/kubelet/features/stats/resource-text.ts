@@ -1,30 +1,35 @@
 import { familyHead, labelText, sampleLine, type FamilyType } from './exposition.ts';
-import type { ContainerStats, NodeStats, PodStats, Summary } from './summary-types.ts';
+import type { GroupSample } from './group-samples.ts';
+import type { MeasuredContainer } from './pod-groups.ts';
+import type { SampledPod } from './pod-json.ts';
+
+export interface ResourceSamples {
+  node: GroupSample | undefined;
+  pods: readonly Pick<SampledPod, 'pod' | 'group' | 'containers'>[];
+}
+
+interface Value {
+  value: number;
+  /** Wall milliseconds; undefined: the time of the scrape. Rates are counted from these, so seconds would not do. */
+  atMs?: number;
+}
+
+type OfGroup = (sample: GroupSample) => Value | undefined;
 
 interface Family {
   name: string;
   help: string;
   type: FamilyType;
-  node?: (node: NodeStats) => Value | undefined;
-  pod?: (pod: PodStats) => Value | undefined;
-  container?: (container: ContainerStats) => Value | undefined;
+  node?: OfGroup;
+  pod?: OfGroup;
+  container?: (sample: GroupSample, container: MeasuredContainer) => Value | undefined;
 }
 
-interface Value {
-  value: number;
-  /** RFC 3339; undefined: the time of the scrape. */
-  time?: string;
-}
-
-const SECONDS_PER_NS = 1e-9;
-
-type Measured = Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>;
-
-const cpuSeconds = ({ cpu }: Measured): Value | undefined => (cpu?.usageCoreNanoSeconds === undefined ? undefined : { value: cpu.usageCoreNanoSeconds * SECONDS_PER_NS, time: cpu.time });
-const workingSet = ({ memory }: Measured): Value | undefined => (memory?.workingSetBytes === undefined ? undefined : { value: memory.workingSetBytes, time: memory.time });
-const swapUse = ({ swap }: Measured): Value | undefined => (swap?.swapUsageBytes === undefined ? undefined : { value: swap.swapUsageBytes, time: swap.time });
-const swapLimit = ({ swap }: Measured): Value | undefined => (swap?.swapAvailableBytes === undefined ? undefined : { value: swap.swapAvailableBytes + (swap.swapUsageBytes ?? 0), time: swap.time });
-const startTime = ({ startTime: time }: ContainerStats): Value | undefined => (time === null ? undefined : { value: Date.parse(time) / 1000 });
+const cpuSeconds: OfGroup = ({ use }) => ({ value: use.cpu.usageNs / 1e9, atMs: use.atMs });
+const workingSet: OfGroup = ({ use }) => ({ value: use.memory.workingSetBytes, atMs: use.atMs });
+const swapUse: OfGroup = ({ use }) => ({ value: use.memory.swapBytes, atMs: use.atMs });
+const swapLimit: OfGroup = ({ use, limits }) => (limits.memorySwapBytes === Infinity ? undefined : { value: Math.max(limits.memorySwapBytes, use.memory.swapBytes), atMs: use.atMs });
+const startTime = (_sample: GroupSample, { createdAtMs }: MeasuredContainer): Value | undefined => (createdAtMs > 0 ? { value: createdAtMs / 1000 } : undefined);
 
 /** Names, kinds and help are upstream's (metrics/collectors/resource_metrics.go): tools match them. `scrape_error` is hidden there since 1.29. */
 export const resourceFamilies: readonly Family[] = [
@@ -42,19 +47,19 @@ export const resourceFamilies: readonly Family[] = [
   { name: 'resource_scrape_error', type: 'gauge', help: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise' },
 ];
 
-/** The answer of /metrics/resource; without a summary it tells only that there is none. */
-export function resourceText(summary: Summary | undefined): string {
-  const pods = (summary?.pods ?? []).map((stats) => ({ stats, labels: labelText({ namespace: stats.podRef.namespace, pod: stats.podRef.name }) }));
-  const containers = pods.flatMap(({ stats, labels }) => stats.containers.map((container) => ({ stats: container, labels: `${labelText({ container: container.name })},${labels}` })));
+/** The answer of /metrics/resource; without samples it tells only that there are none. */
+export function resourceText(samples: ResourceSamples | undefined): string {
+  const pods = (samples?.pods ?? []).map((sampled) => ({ sampled, labels: labelText({ namespace: sampled.pod.namespace, pod: sampled.pod.name }) }));
+  const containers = pods.flatMap(({ sampled, labels }) => sampled.containers.map((each) => ({ ...each, labels: `${labelText({ container: each.container.name })},${labels}` })));
   let text = '';
   for (const { name, help, type, node, pod, container } of resourceFamilies) {
-    const lines: string[] = name === 'resource_scrape_error' ? [sampleLine(name, '', summary === undefined ? 1 : 0)] : [];
+    const lines: string[] = name === 'resource_scrape_error' ? [sampleLine(name, '', samples === undefined ? 1 : 0)] : [];
     const add = (labels: string, found: Value | undefined): void => {
-      if (found !== undefined) lines.push(sampleLine(name, labels, found.value, found.time === undefined ? undefined : Date.parse(found.time)));
+      if (found !== undefined) lines.push(sampleLine(name, labels, found.value, found.atMs));
     };
-    if (summary !== undefined && node !== undefined) add('', node(summary.node));
-    if (pod !== undefined) for (const { stats, labels } of pods) add(labels, pod(stats));
-    if (container !== undefined) for (const { stats, labels } of containers) add(labels, container(stats));
+    if (node !== undefined && samples?.node !== undefined) add('', node(samples.node));
+    if (pod !== undefined) for (const { sampled, labels } of pods) if (sampled.group !== undefined) add(labels, pod(sampled.group));
+    if (container !== undefined) for (const each of containers) add(each.labels, container(each.sample, each.container));
     if (lines.length > 0) text += familyHead(name, help, type) + lines.join('');
   }
   return text;

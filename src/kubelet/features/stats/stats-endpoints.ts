@@ -4,7 +4,7 @@ import { nextTurn } from '../../../base/turn.ts';
 import { cadvisorChunks } from './cadvisor-text.ts';
 import { TEXT_TYPE } from './exposition.ts';
 import type { ListingEntry } from './cadvisor-text.ts';
-import { resourceText } from './resource-text.ts';
+import { resourceText, type ResourceSamples } from './resource-text.ts';
 import type { Summary } from './summary-types.ts';
 import type { MachineIdentity } from '../../ports/stats.ts';
 
@@ -22,7 +22,7 @@ export interface StatsAnswer {
 }
 
 export interface StatsEndpointParts {
-  stats: { summary(): Promise<Summary>; cpuAndMemory(): Promise<Summary>; listing(): Promise<ListingEntry[]> };
+  stats: { summary(): Promise<Summary>; cpuAndMemory(): Promise<Summary>; resources(): Promise<ResourceSamples>; listing(): Promise<ListingEntry[]> };
   machine: MachineIdentity;
   nowMs: () => number;
   gzip: (text: string) => Promise<Uint8Array<ArrayBuffer>>;
@@ -37,7 +37,7 @@ export function statsEndpoints(parts: StatsEndpointParts): Map<string, (request:
   return new Map([
     ['GET /stats/summary', summary],
     ['POST /stats/summary', summary],
-    ['GET /metrics/resource', async (request) => textAnswer(parts, request, resourceText(await parts.stats.cpuAndMemory().catch((error: unknown) => noSummary(parts, error))))],
+    ['GET /metrics/resource', async (request) => textAnswer(parts, request, resourceText(await parts.stats.resources().catch((error: unknown) => noSummary(parts, error))))],
     ['GET /metrics/cadvisor', async (request) => textAnswer(parts, request, await listingText(parts))],
   ]);
 }

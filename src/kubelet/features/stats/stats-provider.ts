@@ -13,6 +13,7 @@ import { listGroups } from './group-listing.ts';
 import { GroupSamples, type GroupSample } from './group-samples.ts';
 import { ContainerPaths, measuredPod, type MeasuredPod, type PodPlace } from './pod-groups.ts';
 import { podCpuAndMemory, podJson, type SampledPod } from './pod-json.ts';
+import type { ResourceSamples } from './resource-text.ts';
 import { knownTime, timeJson, type ContainerStats, type NodeStats, type Summary } from './summary-types.ts';
 
 export interface StatsProviderOptions {
@@ -77,11 +78,18 @@ export class StatsProvider {
     return { node: this.#node('all'), pods: sampled.map((pod) => podJson(pod, disks)) };
   }
 
-  /** The same without what is slow: /metrics/resource, `only_cpu_and_memory`. */
+  /** The same without what is slow: `only_cpu_and_memory`. */
   async cpuAndMemory(): Promise<Summary> {
+    const { pods } = await this.resources();
+    return { node: this.#node('cpuAndMemory'), pods: pods.map(podCpuAndMemory) };
+  }
+
+  /** For /metrics/resource. */
+  async resources(): Promise<ResourceSamples & { pods: SampledPod[] }> {
     this.#askedAtMs = this.#options.clock.monotonicMs();
-    const sampled = await this.sample(this.measuredPods(), 'cpuAndMemory');
-    return { node: this.#node('cpuAndMemory'), pods: sampled.map(podCpuAndMemory) };
+    const pods = await this.sample(this.measuredPods(), 'cpuAndMemory');
+    const root = this.look('/', 'cpuAndMemory');
+    return { node: root === undefined ? undefined : asMachine(root, this.#options.sources.machine), pods };
   }
 
   /** Every group, for /metrics/cadvisor. */
