@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { pods as podType } from '../../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../../base/log.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { computeMirrorAction, type MirrorFacts } from './mirror-pod.ts';
+import { MirrorPods } from './mirror-pods.ts';
+
+const key = { namespace: 'default', name: 'web-n1' };
+const fullName = 'web-n1_default';
+const manifest = (hash: string): Pod =>
+  buildPod({ 'metadata.name': key.name, 'metadata.uid': hash, 'metadata.labels': { app: 'web' }, 'metadata.annotations': { 'kubernetes.io/config.hash': hash, 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.seen': '2026-01-01T00:00:00Z' }, 'spec.nodeName': 'n1' });
+
+function setUp() {
+  const clock = new FakeClock();
+  const api = new FakeApiClient({ clock });
+  const events: string[] = [];
+  const world: Pick<MirrorFacts, 'pod' | 'node' | 'isEnding' | 'sourcesReady'> & { isListed: boolean } = { pod: manifest('h1'), node: { name: 'n1', uid: 'node-uid' }, isEnding: false, sourcesReady: true, isListed: true };
+  const mirrors = new MirrorPods({
+    client: api,
+    facts: () => (world.isListed ? { ...world, found: api.peek(podType, key) } : undefined),
+    recorder: { event: (pod, type, reason, message) => void events.push(`${pod.metadata.uid} ${type} ${reason} ${message}`) },
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+  });
+  const bring = async (): Promise<Pod | undefined> => {
+    mirrors.reconcile(fullName);
+    await clock.settle();
+    return api.peek(podType, key);
+  };
+  return { clock, api, events, world, mirrors, bring };
+}
+
+describe('the mirror of a static pod', () => {
+  it('is a copy with the hash of the manifest, owned by the node', async () => {
+    const { bring } = setUp();
+    const { metadata, spec } = (await bring()) as Pod;
+    assert.deepEqual(metadata.annotations, { 'kubernetes.io/config.hash': 'h1', 'kubernetes.io/config.mirror': 'h1', 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.seen': '2026-01-01T00:00:00Z' });
+    assert.deepEqual(metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true }]);
+    assert.deepEqual([metadata.labels, spec.nodeName, metadata.uid === 'h1'], [{ app: 'web' }, 'n1', false]);
+  });
+
+  it('is made once, and anew when it is deleted or its manifest changed', async () => {
+    const { api, world, bring } = setUp();
+    const first = await bring();
+    assert.equal((await bring())?.metadata.uid, first?.metadata.uid);
+    await api.delete(podType, key, {});
+    await bring();
+    const second = await bring();
+    assert.notEqual(second?.metadata.uid, first?.metadata.uid);
+    world.pod = manifest('h2');
+    await bring();
+    assert.equal((await bring())?.metadata.annotations?.['kubernetes.io/config.mirror'], 'h2');
+    assert.deepEqual(api.calls.filter(({ verb, body }) => verb === 'delete' && (body as { gracePeriodSeconds?: number }).gracePeriodSeconds === 0).map(({ body }) => (body as { preconditions: { uid: string } }).preconditions.uid), [first?.metadata.uid, second?.metadata.uid]);
+  });
+
+  it('goes when its pod is gone for good, and not while it is being stopped or a source is still to speak', async () => {
+    const { world, bring } = setUp();
+    await bring();
+    world.pod = undefined;
+    world.isEnding = true;
+    assert.notEqual(await bring(), undefined);
+    Object.assign(world, { isEnding: false, sourcesReady: false });
+    assert.notEqual(await bring(), undefined);
+    world.sourcesReady = true;
+    assert.equal(await bring(), undefined);
+  });
+
+  it('waits for the node to be registered, and for what the API has already', async () => {
+    const { api, world, bring } = setUp();
+    world.node = undefined;
+    await bring();
+    Object.assign(world, { node: { name: 'n1', uid: 'u' }, isListed: false });
+    await bring();
+    assert.deepEqual(api.writes, []);
+    world.isListed = true;
+    assert.notEqual(await bring(), undefined);
+  });
+
+  it('that is refused is an event of its pod, once, and tried again until it is not', async () => {
+    const { clock, api, events, bring } = setUp();
+    const end = api.script(() => new ApiStatusError('Forbidden', 'no'));
+    await bring();
+    await clock.advance(600_000);
+    assert.deepEqual(events, ['h1 Warning FailedCreateMirrorPod Failed creating a mirror pod: no']);
+    assert.ok(api.calls.length > 5 && api.calls.length < 40, `${api.calls.length} tries`);
+    end();
+    await clock.advance(120_000);
+    assert.notEqual(api.peek(podType, key), undefined);
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('never takes the place of another pod of its name, nor touches it', () => {
+    const other = buildPod({ 'metadata.name': key.name });
+    const facts: MirrorFacts = { pod: manifest('h1'), found: other, node: { name: 'n1', uid: 'u' }, isEnding: false, sourcesReady: true };
+    assert.deepEqual(computeMirrorAction(facts), { kind: 'blocked', by: other });
+    assert.deepEqual(computeMirrorAction({ ...facts, pod: undefined }), { kind: 'nothing' });
+  });
+});

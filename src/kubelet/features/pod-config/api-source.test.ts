@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { pods as podType } from '../../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../../base/log.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { ApiPodSource } from './api-source.ts';
+import { RememberedPods } from './remembered-pods.ts';
+
+const build = (name: string, changes: Changes = {}): Pod => buildPod({ 'metadata.name': name, 'metadata.uid': `uid-${name}`, 'spec.nodeName': 'n1', ...changes });
+const keyOf = (name: string) => ({ namespace: 'default', name });
+
+function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promise.resolve()) {
+  const clock = new FakeClock();
+  const api = new FakeApiClient({ clock });
+  const lines: unknown[] = [];
+  const remembered = new RememberedPods(found, (line) => lines.push(line));
+  const told: string[] = [];
+  const invalid: string[] = [];
+  const heard: string[] = [];
+  const source = new ApiPodSource({
+    client: api,
+    nodeName: 'n1',
+    nodeKnown: () => nodeKnown,
+    remembered,
+    setPods: (pods, { complete }) => told.push(`${pods.map((pod) => pod.metadata.uid).sort().join(' ')}${complete ? '' : ' so far'}`),
+    onChange: (change) => heard.push(change.kind === 'pod' ? change.pod.metadata.uid : 'listed'),
+    onInvalid: (pod, problems) => invalid.push(`${pod.metadata.name}: ${problems}`),
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+  });
+  return { clock, api, lines, told, invalid, heard, source };
+}
+
+describe('the API server as a source of pods', () => {
+  it('tells the whole set of this node after each change, once the first list is complete', async () => {
+    const { clock, api, told, heard, source } = setUp();
+    api.seed(podType, build('a'));
+    api.seed(podType, build('elsewhere', { 'spec.nodeName': 'n2' }));
+    source.start();
+    assert.equal(source.isListed(), false);
+    await clock.settle();
+    api.seed(podType, build('b'));
+    await clock.settle();
+    api.remove(podType, keyOf('a'));
+    await clock.settle();
+    assert.deepEqual(told, ['uid-a', 'uid-a uid-b', 'uid-b']);
+    assert.deepEqual(heard, ['listed', 'uid-b']);
+    assert.deepEqual([source.get('default', 'b')?.metadata.uid, source.get('default', 'a')], ['uid-b', undefined]);
+    await source.stop();
+    assert.deepEqual(api.openWatches, []);
+  });
+
+  it('asks for nothing before the node is known, and can be stopped all the same', async () => {
+    let known: (() => void) | undefined;
+    const waiting = setUp([], new Promise((resolve) => (known = resolve)));
+    waiting.source.start();
+    await waiting.clock.advance(60_000);
+    assert.deepEqual(waiting.api.calls, []);
+    known?.();
+    await waiting.clock.settle();
+    assert.deepEqual(waiting.told, ['']);
+    await waiting.source.stop();
+    const never = setUp([], new Promise(() => undefined));
+    never.source.start();
+    await never.source.stop();
+  });
+
+  it('takes a pod of a name for another one when its uid is another', async () => {
+    const { clock, api, told, source } = setUp();
+    api.seed(podType, build('a'));
+    source.start();
+    await clock.settle();
+    api.endWatches(new ApiStatusError('Expired', 'too old'));
+    api.remove(podType, keyOf('a'));
+    api.seed(podType, build('a', { 'metadata.uid': 'uid-again' }));
+    api.compact();
+    await clock.advance(10_000);
+    assert.deepEqual(told, ['uid-a', 'uid-again']);
+    await source.stop();
+  });
+
+  it('says nothing while the API server is away, and takes up where it was', async () => {
+    const { clock, api, told, source } = setUp();
+    api.seed(podType, build('a'));
+    source.start();
+    await clock.settle();
+    const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
+    api.endWatches();
+    api.seed(podType, build('b'));
+    await clock.advance(3_600_000);
+    assert.deepEqual(told, ['uid-a']);
+    end();
+    await clock.advance(60_000);
+    assert.deepEqual(told, ['uid-a', 'uid-a uid-b']);
+    await source.stop();
+  });
+
+  it('goes on with the pods it was told last when the API server is away at the start, without taking them for all there are', async () => {
+    const before = setUp();
+    before.api.seed(podType, build('a', { 'status.phase': 'Running', 'metadata.managedFields': [{ manager: 'm' }] }));
+    before.api.seed(podType, build('b'));
+    before.api.seed(podType, build('mirror', { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } }));
+    before.source.start();
+    await before.clock.settle();
+    before.api.remove(podType, keyOf('b'));
+    await before.clock.settle();
+    await before.source.stop();
+
+    const { clock, api, told, source } = setUp(JSON.parse(JSON.stringify(before.lines)) as unknown[]);
+    const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
+    source.start();
+    await clock.advance(2900);
+    assert.deepEqual(told, []);
+    await clock.advance(200);
+    assert.deepEqual([told, source.get('default', 'a')?.status?.phase], [['uid-a so far'], 'Running']);
+    api.seed(podType, build('c'));
+    end();
+    await clock.advance(60_000);
+    assert.deepEqual(told, ['uid-a so far', 'uid-c']);
+    await source.stop();
+  });
+
+  it('does not bring back what it was told last when the API server tells what is now', async () => {
+    const { clock, told, source } = setUp([{ pod: build('old') }, { gone: 'x' }, 'rubbish', { pod: { metadata: {} } }]);
+    source.start();
+    await clock.advance(10_000);
+    assert.deepEqual(told, ['']);
+    await source.stop();
+  });
+
+  it('records a pod again only when something of it changed that is kept', async () => {
+    const { clock, api, lines, source } = setUp();
+    api.seed(podType, build('a'));
+    source.start();
+    await clock.settle();
+    api.change(podType, keyOf('a'), (pod) => ({ ...pod, status: { ...pod.status, podIP: '10.0.0.1' } }));
+    await clock.settle();
+    assert.equal(lines.length, 1);
+    api.change(podType, keyOf('a'), (pod): Pod => ({ ...pod, status: { ...pod.status, conditions: [{ type: 'gate', status: 'True' }] } }));
+    await clock.settle();
+    assert.equal(lines.length, 2);
+    await source.stop();
+  });
+
+  it('keeps what was known of a pod that cannot be read any more, and says so', async () => {
+    const { clock, api, told, invalid, source } = setUp();
+    api.seed(podType, build('a'));
+    source.start();
+    await clock.settle();
+    api.change(podType, keyOf('a'), (pod) => ({ ...pod, spec: { ...pod.spec, containers: 'none' as never } }));
+    api.seed(podType, { ...build('b'), spec: 3 } as never);
+    api.seed(podType, build('c'));
+    await clock.settle();
+    assert.deepEqual(told.at(-1), 'uid-a uid-c');
+    assert.deepEqual(invalid.map((each) => each.slice(0, 2)), ['a:']);
+    await source.stop();
+  });
+
+  it('knows an answer to a write before the watch tells of it, and no older version after that', async () => {
+    const { clock, api, source } = setUp();
+    const seeded = api.seed(podType, build('a'));
+    source.start();
+    await clock.settle();
+    const written = { ...seeded, metadata: { ...seeded.metadata, resourceVersion: '1000' }, status: { phase: 'Running' as const } };
+    source.noteWritten(written);
+    assert.equal(source.get('default', 'a')?.status?.phase, 'Running');
+    api.change(podType, keyOf('a'), (pod): Pod => ({ ...pod, status: { phase: 'Pending' } }));
+    await clock.settle();
+    assert.equal(source.get('default', 'a')?.status?.phase, 'Running');
+    source.noteWritten({ ...written, metadata: { ...written.metadata, uid: 'other' } });
+    assert.equal(source.get('default', 'a')?.metadata.uid, 'uid-a');
+    await source.stop();
+  });
+});

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { pods } from '../../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { PodStatus } from '../../../api/core/pod-status.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../../base/log.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { podUid } from '../../model/ids.ts';
+import { StatusManager } from './status-manager.ts';
+import { StatusUploader } from './status-uploader.ts';
+
+const uid = podUid('uid-1');
+const key = { namespace: 'default', name: 'web' };
+const running: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+
+/** `slowMs`: how long each request takes. `made`: what the API server makes of what it is told. */
+function setUp({ changes = {}, slowMs = 0, made = (pod) => pod }: { changes?: Changes; slowMs?: number; made?: (pod: Pod) => Pod } = {}) {
+  const clock = new FakeClock();
+  const api = new FakeApiClient({ clock });
+  const statuses = new StatusManager(clock);
+  const seen: { pod: Pod | undefined } = { pod: api.seed(pods, buildPod({ 'spec.nodeName': 'n1', 'status.phase': 'Pending', ...changes })) };
+  const released = new Set<string>();
+  const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (slowMs > 0) await new Promise<void>((resolve) => clock.setTimer(slowMs, resolve));
+    return await call();
+  };
+  const uploader = new StatusUploader({
+    client: { patch: (...given) => slowly(() => api.patch(...given)), delete: (...given) => slowly(() => api.delete(...given)) },
+    statuses,
+    apiPod: () => seen.pod,
+    isReleased: (each) => released.has(each),
+    onWritten: (pod) => (seen.pod = made(pod)),
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+  });
+  statuses.onChange((change) => uploader.wake(change.uid));
+  const say = (status: PodStatus): boolean => statuses.set(buildPod(), status, 0);
+  return { clock, api, seen, released, uploader, say, told: () => api.peek(pods, key)?.status };
+}
+
+describe('the statuses of pods at the API server', () => {
+  it('are told at once, and never what changes nothing', async () => {
+    const { clock, api, uploader, say, told } = setUp();
+    say(running);
+    await clock.settle();
+    assert.equal(told()?.phase, 'Running');
+    uploader.wake(uid);
+    say({ ...running });
+    await clock.settle();
+    assert.deepEqual(api.writes, ['patch pods/status default/web']);
+    assert.equal((api.calls[0]?.body as Pod).metadata.uid, uid);
+  });
+
+  it('are told one at a time, and only the newest of what changes meanwhile', async () => {
+    const { clock, api, say, told } = setUp({ slowMs: 50 });
+    say(running);
+    await clock.advance(10);
+    for (const reason of ['a', 'b', 'c']) say({ ...running, reason });
+    await clock.advance(200);
+    assert.equal(told()?.reason, 'c');
+    assert.equal(api.writes.length, 2);
+  });
+
+  it('wait for an API server that is away, and the newest is told when it is heard of', async () => {
+    const { clock, api, uploader, say, told } = setUp();
+    const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
+    say(running);
+    await clock.advance(3_600_000);
+    const tries = api.calls.length;
+    assert.ok(tries > 100 && tries < 400, `${tries} tries in an hour`);
+    say({ ...running, reason: 'newest' });
+    end();
+    uploader.wakeAll([uid]);
+    await clock.settle();
+    assert.equal(told()?.reason, 'newest');
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('of an earlier pod of the name never reach a later one', async () => {
+    const { clock, api, seen, say } = setUp();
+    api.remove(pods, key);
+    const later = api.seed(pods, buildPod({ 'metadata.uid': 'uid-2', 'spec.nodeName': 'n1' }));
+    say(running);
+    await clock.advance(1000);
+    assert.equal(api.peek(pods, key)?.metadata.resourceVersion, later.metadata.resourceVersion);
+    seen.pod = undefined;
+    const tries = api.calls.length;
+    await clock.advance(60_000);
+    assert.equal(api.calls.length, tries);
+  });
+
+  it('stand against others who change them, without a quarrel', async () => {
+    const { clock, api, seen, uploader, say, told } = setUp();
+    say(running);
+    await clock.settle();
+    const meddle = async (): Promise<void> => {
+      seen.pod = api.change(pods, key, (pod) => ({ ...pod, status: { ...pod.status, phase: 'Pending' } }));
+      uploader.wake(uid);
+      await clock.settle();
+    };
+    await meddle();
+    assert.equal(told()?.phase, 'Running');
+    for (let at = 0; at < 5; at++) await meddle();
+    assert.equal(api.writes.length, 2);
+    await clock.advance(10_000);
+    assert.deepEqual([told()?.phase, api.writes.length], ['Running', 3]);
+  });
+
+  it('are not told again for what the API server itself made of them', async () => {
+    const { clock, api, uploader, say } = setUp({ made: (pod) => ({ ...pod, status: { ...pod.status, message: 'cut' } }) });
+    say({ ...running, message: 'long' });
+    await clock.settle();
+    uploader.wake(uid);
+    await clock.advance(60_000);
+    assert.equal(api.writes.length, 1);
+  });
+
+  it('that are refused for good are told to nobody again until they change', async () => {
+    const { clock, api, uploader, say } = setUp();
+    api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
+    say(running);
+    await clock.advance(60_000);
+    uploader.wake(uid);
+    await clock.advance(60_000);
+    assert.equal(api.calls.length, 1);
+    say({ ...running, reason: 'other' });
+    await clock.settle();
+    assert.equal(api.peek(pods, key)?.status?.reason, 'other');
+  });
+});
+
+describe('the object of a pod that was deleted', () => {
+  const deleted = { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'metadata.deletionGracePeriodSeconds': 30 };
+
+  it('goes when nothing the pod held is left and its end was told, and not before', async () => {
+    const { clock, api, released, uploader, say } = setUp({ changes: deleted });
+    say({ phase: 'Succeeded' });
+    await clock.settle();
+    assert.equal(api.peek(pods, key)?.status?.phase, 'Succeeded');
+    released.add(uid);
+    uploader.wake(uid);
+    await clock.settle();
+    assert.equal(api.peek(pods, key), undefined);
+    assert.deepEqual(api.calls.at(-1)?.body, { gracePeriodSeconds: 0, preconditions: { uid } });
+  });
+
+  it('stays while the pod is not over, though nothing of it is left', async () => {
+    const { clock, api, released, uploader, say } = setUp({ changes: deleted });
+    released.add(uid);
+    say(running);
+    uploader.wake(uid);
+    await clock.settle();
+    assert.deepEqual(api.writes, ['patch pods/status default/web']);
+  });
+
+  it('is deleted once, whatever finalizers keep it', async () => {
+    const { clock, api, released, uploader, say } = setUp({ changes: { ...deleted, 'metadata.finalizers': ['example.com/keep'] } });
+    released.add(uid);
+    say({ phase: 'Failed' });
+    await clock.settle();
+    uploader.wake(uid);
+    await clock.settle();
+    assert.deepEqual(api.writes, ['patch pods/status default/web', 'delete pods default/web']);
+  });
+
+  it('goes although its last status is refused for good', async () => {
+    const { clock, api, released, say } = setUp({ changes: deleted });
+    api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
+    released.add(uid);
+    say({ phase: 'Failed' });
+    await clock.settle();
+    assert.equal(api.peek(pods, key), undefined);
+  });
+
+  it('is never that of a mirror pod, and never goes twice when it is gone already', async () => {
+    const mirror = setUp({ changes: { ...deleted, 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
+    mirror.released.add(uid);
+    mirror.say({ phase: 'Failed' });
+    await mirror.clock.settle();
+    assert.deepEqual(mirror.api.writes, ['patch pods/status default/web']);
+    const gone = setUp({ changes: { ...deleted, 'status.phase': 'Failed' } });
+    gone.api.remove(pods, key);
+    gone.released.add(uid);
+    gone.say({ phase: 'Failed' });
+    await gone.clock.advance(60_000);
+    gone.uploader.wake(uid);
+    await gone.clock.advance(60_000);
+    assert.ok(gone.api.writes.length <= 2, gone.api.writes.join());
+  });
+});
