@@ -1,0 +1,74 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { WatchedFile } from '../../../pki/watched-file.ts';
+
+const RETRY_MS = 5000;
+
+export interface LateFileOptions<T> {
+  readonly file: string;
+  /** Throws for content that is wrong. */
+  readonly parse: (content: string) => T;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A watched file that may not be there, or not be good, when it is first looked for: until then there is no value, which is said once. */
+export class LateFile<T> {
+  readonly #options: LateFileOptions<T>;
+  readonly #listeners = new Set<() => void>();
+  #watched: WatchedFile<T> | undefined;
+  #retry: Timer | undefined;
+  #problem: string | undefined;
+
+  constructor(options: LateFileOptions<T>) {
+    this.#options = options;
+  }
+
+  get value(): T | undefined {
+    return this.#watched?.value;
+  }
+
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    if (this.#watched === undefined && this.#retry === undefined) this.#look();
+  }
+
+  stop(): void {
+    this.#retry?.cancel();
+    this.#watched?.stop();
+    this.#listeners.clear();
+  }
+
+  /** Reads it now, if it was there before. */
+  refresh(): void {
+    this.#watched?.refresh();
+  }
+
+  #look(): void {
+    const { file, clock, log } = this.#options;
+    try {
+      this.#watched = new WatchedFile(this.#options);
+    } catch (error) {
+      const problem = `${file} cannot be used: ${errorMessage(error)}`;
+      if (problem !== this.#problem) log.error('a file that is needed cannot be used; it is looked for until it can', { file, error: errorMessage(error) });
+      this.#problem = problem;
+      this.#retry = clock.setTimer(RETRY_MS, () => this.#look());
+      return;
+    }
+    this.#problem = undefined;
+    this.#retry = undefined;
+    const tell = (): void => this.#listeners.forEach((listener) => listener());
+    this.#watched.onChange(tell);
+    this.#watched.start();
+    tell();
+  }
+}
