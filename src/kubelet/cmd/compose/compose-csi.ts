@@ -2,11 +2,13 @@ import { CsiLookup, standaloneAttachments } from '../../features/csi/csi-lookup.
 import { CsiPaths } from '../../features/csi/csi-names.ts';
 import { CsiPlugin } from '../../features/csi/csi-plugin.ts';
 import { DriverRegistry } from '../../features/csi/driver-registry.ts';
+import { NodeInfoKeeper } from '../../features/csi/node-info-keeper.ts';
 import { PluginManager } from '../../features/plugin-manager/plugin-manager.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
+import type { NodeParts } from './compose-node.ts';
 import type { World } from './world.ts';
 
 /** CSI on this node: who is registered, what registers them, and the kind of volume they serve. */
@@ -14,6 +16,8 @@ export interface CsiParts {
   drivers: DriverRegistry;
   plugins: PluginManager;
   volumes: VolumePlugin;
+  /** Tells the cluster of the drivers; undefined on a node of its own. */
+  nodeInfo: NodeInfoKeeper | undefined;
 }
 
 export interface CsiNeeds {
@@ -21,6 +25,7 @@ export interface CsiNeeds {
   objects: ClusterObjects;
   tokens: PodTokens;
   recorder: EventRecorder;
+  node: NodeParts;
 }
 
 export function composeCsi(world: World, needs: CsiNeeds): CsiParts {
@@ -31,7 +36,18 @@ export function composeCsi(world: World, needs: CsiNeeds): CsiParts {
   const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName };
   return {
     drivers,
+    nodeInfo: composeNodeInfo(world, needs, drivers),
     plugins: new PluginManager({ folder: `${rootDir}/plugins_registry`, files, dial: pluginDial, handlers: new Map([['CSIPlugin', drivers]]), clock, random, log }),
     volumes: new CsiPlugin(context),
   };
+}
+
+/** The node is not called ready before the cluster can know its drivers (upstream: initializeCSINode). */
+function composeNodeInfo({ cluster, clock, random, log, machine }: World, { objects, node }: CsiNeeds, registry: DriverRegistry): NodeInfoKeeper | undefined {
+  if (cluster === undefined) return undefined;
+  const { seats, watch } = node;
+  const keeper = new NodeInfoKeeper({ client: cluster.objects, nodeName: machine.nodeName, node: watch, registry, objects, clock, random, log, onChange: () => seats.changed() });
+  seats.storageProblem = () => keeper.problem();
+  seats.isStorageUndetermined = () => keeper.isUndetermined();
+  return keeper;
 }

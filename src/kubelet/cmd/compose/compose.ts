@@ -83,6 +83,7 @@ async function startKubelet(parts: Startable): Promise<void> {
   });
   parts.clusterObjects?.start();
   await Promise.all([cgroups.start(), volumes.reconstruct(), userNamespaces.start()]);
+  csi.nodeInfo?.start();
   csi.plugins.start();
   parts.node.watch.start();
   parts.nodeAgent?.start();
@@ -120,6 +121,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['node', () => parts.nodeAgent?.stop()],
     ['node watch', () => parts.node.watch.stop()],
     ['plugins', () => parts.csi.plugins.stop()],
+    ['CSINode', () => parts.csi.nodeInfo?.stop()],
     ['volumes', () => volumes.stop()],
     ['runtime monitor', () => monitor.stop()],
     ['PLEG', () => pleg.stop()],

@@ -23,6 +23,9 @@ export interface NodeDriver {
   readonly maxVolumes: number | undefined;
 }
 
+/** undefined: as many as there are. */
+const limitOf = (maxVolumesPerNode: number): number | undefined => (maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined);
+
 interface RegisteredDriver extends NodeDriver {
   readonly endpoint: string;
   readonly version: CsiVersion;
@@ -102,10 +105,23 @@ export class DriverRegistry {
     const { nodeId, topology, maxVolumesPerNode } = info.value;
     // Upstream: nodeinfomanager.go.
     if (nodeId === '') throw new KubeletError('Invalid', 'error adding CSI driver node info: driverNodeID must not be empty');
-    const maxVolumes = maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined;
+    const maxVolumes = limitOf(maxVolumesPerNode);
     this.#registered.set(driver.name, { name: driver.name, nodeId, topology, maxVolumes, endpoint: driver.endpoint, version, socketPath: driver.socketPath });
     this.#log.info('CSI driver registered', { driver: driver.name, version: version.text, nodeId });
     this.#tell(driver.name);
+  }
+
+  /** Asks a registered driver again what this node is to it; listeners hear of it when the number of volumes is another. Rejects when it does not answer. */
+  async refresh(name: string): Promise<void> {
+    const driver = this.#registered.get(name);
+    if (driver === undefined) return;
+    const info = await this.#drivers.node(driver.endpoint).getInfo(NODE_INFO_LIMIT_MS);
+    if (!info.ok) throw new KubeletError('Unavailable', info.message);
+    const maxVolumes = limitOf(info.value.maxVolumesPerNode);
+    if (this.#registered.get(name) !== driver || driver.maxVolumes === maxVolumes) return;
+    this.#registered.set(name, { ...driver, maxVolumes });
+    this.#log.info('a CSI driver takes another number of volumes on this node now', { driver: name, before: driver.maxVolumes, now: maxVolumes });
+    this.#tell(name);
   }
 
   /** Of the instance that has this socket: another instance of the driver that took its place meanwhile stays. */

@@ -1,0 +1,97 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { CSINode, CSINodeDriver } from '../../../api/storage/csi-node.ts';
+import { goQuote } from '../../../api/go-quote.ts';
+import type { NodeDriver } from './driver-registry.ts';
+
+/** Which driver knows this node by which id (upstream: nodeinfomanager.go). */
+const NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
+
+export interface NodeInfoFacts {
+  readonly nodeName: string;
+  readonly nodeUid: string;
+  readonly drivers: readonly NodeDriver[];
+  /** Drivers that left since the agent started. Others that are not registered may only be late. */
+  readonly left: ReadonlySet<string>;
+}
+
+/** What is to be done with the CSINode: nothing, or this. One of another node of the same name goes first. */
+export type CsiNodePlan = { readonly kind: 'none' } | { readonly kind: 'create' | 'update'; readonly object: CSINode } | { readonly kind: 'delete' };
+
+export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts): CsiNodePlan {
+  const { nodeName, nodeUid } = facts;
+  if (existing === undefined) {
+    const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid };
+    return { kind: 'create', object: { metadata: { name: nodeName, namespace: '', uid: '', ownerReferences: [owner] }, spec: { drivers: mergeDrivers([], facts) } } };
+  }
+  const owned = existing.metadata.ownerReferences?.some(({ kind, name, uid }) => kind === 'Node' && name === nodeName && uid === nodeUid) === true;
+  if (!owned) return { kind: 'delete' };
+  const drivers = mergeDrivers(existing.spec.drivers, facts);
+  return JSON.stringify(drivers) === JSON.stringify(existing.spec.drivers) ? { kind: 'none' } : { kind: 'update', object: { ...existing, spec: { ...existing.spec, drivers } } };
+}
+
+/** Those that are as they were keep their place and their words. */
+function mergeDrivers(before: readonly CSINodeDriver[], { drivers, left }: NodeInfoFacts): CSINodeDriver[] {
+  const wanted = new Map(drivers.map((driver) => [driver.name, entryOf(driver)]));
+  const kept = before.flatMap((entry) => {
+    const now = wanted.get(entry.name);
+    if (now === undefined) return left.has(entry.name) ? [] : [entry];
+    if (!sameEntry(entry, now)) return [];
+    wanted.delete(entry.name);
+    return [entry];
+  });
+  return [...kept, ...wanted.values()];
+}
+
+function entryOf({ name, nodeId, topology, maxVolumes }: NodeDriver): CSINodeDriver {
+  return { name, nodeID: nodeId, topologyKeys: Object.keys(topology).sort(), ...(maxVolumes !== undefined && { allocatable: { count: maxVolumes } }) };
+}
+
+function sameEntry(left: CSINodeDriver, right: CSINodeDriver): boolean {
+  const text = ({ nodeID, topologyKeys, allocatable }: CSINodeDriver): string => JSON.stringify([nodeID, [...topologyKeys].sort(), allocatable?.count]);
+  return text(left) === text(right);
+}
+
+/** What the node's own object lacks: ids as an annotation, and where each driver says the node is, as labels. */
+export interface NodeInfoPatch {
+  /** For a merge: null takes away. undefined: all is as it should be. */
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string | null>>; readonly labels?: Readonly<Record<string, string>> } | undefined;
+  /** Labels that others set to something else: they stay. */
+  readonly collisions: readonly string[];
+}
+
+export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): NodeInfoPatch {
+  const { annotations = {}, labels = {} } = node.metadata;
+  const before = annotations[NODE_IDS];
+  const ids = idsOf(before);
+  for (const name of left) ids.delete(name);
+  for (const { name, nodeId } of drivers) ids.set(name, nodeId);
+  const after = ids.size === 0 ? undefined : JSON.stringify(Object.fromEntries([...ids].sort(([a], [b]) => (a < b ? -1 : 1))));
+  const changedIds = sameIds(before, after) ? {} : { annotations: { [NODE_IDS]: after ?? null } };
+  const wanted: Record<string, string> = {};
+  const collisions: string[] = [];
+  for (const { topology } of drivers) {
+    for (const [key, value] of Object.entries(topology)) {
+      const there = labels[key];
+      if (there === undefined) wanted[key] = value;
+      else if (there !== value) collisions.push(`detected topology value collision: driver reported ${goQuote(key)}:${goQuote(value)} but existing label is ${goQuote(key)}:${goQuote(there)}`);
+    }
+  }
+  const changedLabels = Object.keys(wanted).length === 0 ? {} : { labels: wanted };
+  const metadata = { ...changedIds, ...changedLabels };
+  return { metadata: Object.keys(metadata).length === 0 ? undefined : metadata, collisions };
+}
+
+/** What cannot be read is written anew. */
+function idsOf(text: string | undefined): Map<string, string> {
+  try {
+    const read: unknown = JSON.parse(text ?? '{}');
+    return typeof read === 'object' && read !== null ? new Map(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === 'string')) : new Map();
+  } catch {
+    return new Map();
+  }
+}
+
+function sameIds(before: string | undefined, after: string | undefined): boolean {
+  const text = (value: string | undefined): string => JSON.stringify([...idsOf(value)].sort());
+  return (before === undefined) === (after === undefined) && text(before) === text(after);
+}
