@@ -110,8 +110,8 @@ function composeMonitor({ world, links }: FeatureContext, pleg: Pleg): RuntimeMo
 }
 
 /** Probes and hooks of pods on the host's network go here. */
-function hostIpOf(world: World): () => string {
-  return () => world.machine.addresses[0] ?? '127.0.0.1';
+function hostIpOf({ node }: Knowledge): () => string {
+  return () => node.hostIps()[0] ?? '127.0.0.1';
 }
 
 function composeProbes({ world, knowledge, records, links }: FeatureContext): ProbeManager {
@@ -125,7 +125,7 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
     runtime,
     dial,
     nodeLoad,
-    hostIp: hostIpOf(world),
+    hostIp: hostIpOf(knowledge),
     onUpdate: (update) => links.post({ kind: 'probe', ...update }),
     onSnapshotChange: (change) => save(change),
   });
@@ -200,13 +200,13 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
   const { monitor, probes, cgroups, images, logLinks, logRotation } = needs;
   return composePodRuntime(settings, world, {
     images,
-    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(world) }),
+    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(knowledge) }),
     probes,
     cache,
     objects: { configMap: (namespace, name) => objects.get('ConfigMap', namespace, name), secret: (namespace, name) => objects.get('Secret', namespace, name) },
     services: { services: () => objects.list('Service', '') },
     handlers: composeHandlers(objects, links),
-    allocatable: knowledge.node.allocatable,
+    ownNode: knowledge.node,
     events: recorder,
     timeline: records.timeline,
     onChange: (uid) => links.refreshStatus(uid),

@@ -130,7 +130,10 @@ function composeStatus({ settings, world, records, knowledge, actors }: LoopCont
     resize: (uid) => ({ conditions: actors.allocation.conditions(uid), actuated: { container: (name) => records.actuated.container(uid, name), podLevel: records.actuated.podLevel(uid) } }),
     runtimeName: () => world.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
-    hostIps: world.machine.addresses,
+    // Read anew for each status: addresses may change.
+    get hostIps() {
+      return knowledge.node.hostIps();
+    },
   });
 }
 

@@ -10,6 +10,7 @@ import { PodCidr } from '../../features/node/pod-cidr.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { LoopContext } from './compose-context.ts';
+import { networkOf } from './compose-node.ts';
 import type { World } from './world.ts';
 
 /** What makes the machine a node of a cluster: its registration, status and lease. */
@@ -92,7 +93,7 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
     const problems = [...monitor.readyErrors(), monitor.networkError(), seats.storageProblem(), seats.shutdownProblem()];
     return {
       nowMs: world.clock.nowMs(),
-      network: { ...networkOf(world), named: named() },
+      network: { ...networkOf({ network: world.network, machine: world.machine }), named: named() },
       runtimeVersion: inventory.runtimeVersion ?? `${world.runtimeName}://Unknown`,
       runtime: monitor.health,
       images: inventory.images,
@@ -115,14 +116,6 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
     isUndetermined: () => monitor.health === undefined || !adopted || node.seats.isStorageUndetermined(),
     resetExtended: async () => !(await hasDeviceCheckpoint(world, settings.rootDir)),
   };
-}
-
-/** A machine that does not say has the addresses it was given. */
-function networkOf({ network, machine }: World): { own: readonly string[]; defaults: { v4?: string; v6?: string } } {
-  if (network !== undefined) return network.read();
-  const v4 = machine.addresses.find((address) => !address.includes(':'));
-  const v6 = machine.addresses.find((address) => address.includes(':'));
-  return { own: machine.addresses, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
 }
 
 /** What the device manager remembers (upstream: devicemanager ShouldResetExtendedResourceCapacity). */

@@ -6,6 +6,7 @@ import { computeAllocatable, computeCapacity, computePodsLimits, computeReservat
 import { declaredFeatures } from '../../features/node/declared-features.ts';
 import { buildNode, mergeSeenNode } from '../../features/node/node-object.ts';
 import type { NodeIdentity } from '../../features/node/compute-node.ts';
+import { computeAddresses, hostIpsOf, type NetworkFacts } from '../../features/node/node-addresses.ts';
 import { createNodeSeats, type NodeSeats } from '../../features/node/node-seats.ts';
 import { createNodeWatch, noNodeWatch, type NodeWatch } from '../../features/node/node-watch.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
@@ -30,6 +31,8 @@ export interface NodeParts {
   local: (health: RuntimeHealth | undefined) => Node;
   /** The node in the API. Pods of the API are taken up once it has synced. */
   watch: NodeWatch;
+  /** Its addresses for pods, primary family first. */
+  hostIps: () => readonly string[];
   /** What its status tells that does not change while the agent runs. */
   identity: NodeIdentity;
   /** What other features know of its state; each fills in its own. */
@@ -38,7 +41,7 @@ export interface NodeParts {
 
 const none: NodeSettings = { labels: {}, externalCloudProvider: false, ignoreEviction: false, nodeIps: [], version: kubernetesVersion };
 
-type NodeWorld = Pick<World, 'machine' | 'cluster' | 'clock' | 'random' | 'log'>;
+type NodeWorld = Pick<World, 'machine' | 'network' | 'cluster' | 'clock' | 'random' | 'log'>;
 
 /** Throws `Invalid` when the configuration keeps more from pods than the machine has: the agent does not start then, as upstream. */
 export function composeNode(config: KubeletConfig, world: NodeWorld, settings: NodeSettings = none): NodeParts {
@@ -57,6 +60,7 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
   const features = declaredFeatures(config.gates);
   const watch = world.cluster === undefined ? noNodeWatch : createNodeWatch({ client: world.cluster.objects, clock: world.clock, random: world.random, log: world.log, nodeName: name });
   const local = (runtime: RuntimeHealth | undefined): Node => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, controllerAttaches: config.versioned.enableControllerAttachDetach, addresses, capacity, allocatable, declaredFeatures: features, runtime });
+  const identity = identityOf(config, world, settings, { capacity, reservation });
   return {
     capacity,
     allocatable,
@@ -64,9 +68,29 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
     object: (runtime) => mergeSeenNode(watch.current(), local(runtime)),
     local,
     watch,
-    identity: identityOf(config, world, settings, { capacity, reservation }),
+    identity,
+    hostIps: hostIpsFor(world, watch, identity),
     seats: createNodeSeats(),
   };
+}
+
+/** As the node has them in the API; before that is known as they will be told. A node of its own has all that lead out. */
+function hostIpsFor({ cluster, network, machine }: NodeWorld, watch: NodeWatch, { addresses: rules }: NodeIdentity): () => readonly string[] {
+  if (cluster === undefined) return () => machine.addresses;
+  const own = computeAddresses(rules, { named: [], ...networkOf({ network, machine }) }, []);
+  const expected = own.kind === 'set' ? hostIpsOf(own.addresses) : [];
+  return () => {
+    const told = hostIpsOf(watch.current()?.status?.addresses ?? []);
+    return told.length > 0 ? told : expected.length > 0 ? expected : machine.addresses;
+  };
+}
+
+/** A machine that does not say has the addresses it was given. */
+export function networkOf({ network, machine }: { network: World['network']; machine: World['machine'] }): Pick<NetworkFacts, 'own' | 'defaults'> {
+  if (network !== undefined) return network.read();
+  const v4 = machine.addresses.find((address) => !address.includes(':'));
+  const v6 = machine.addresses.find((address) => address.includes(':'));
+  return { own: machine.addresses, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
 }
 
 function identityOf(config: KubeletConfig, { machine }: NodeWorld, settings: NodeSettings, amounts: Pick<NodeIdentity, 'capacity' | 'reservation'>): NodeIdentity {

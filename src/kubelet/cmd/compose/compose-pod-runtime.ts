@@ -3,11 +3,11 @@ import { PodRuntime } from '../../features/pod-runtime/pod-runtime.ts';
 import type { PodRuntimeDeps } from '../../features/pod-runtime/deps.ts';
 import { nodeResolverProblem, parseResolvConf, type DnsConfig } from '../../features/pod-runtime/config/dns-config.ts';
 import type { ContainerSettings, NodeFacts } from '../../features/pod-runtime/config/node-facts.ts';
-import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { RuntimeHealth } from '../../ports/runtime.ts';
+import type { NodeParts } from './compose-node.ts';
 import type { World } from './world.ts';
 
 const MICROSECONDS_PER_MS = 1000;
@@ -27,12 +27,14 @@ function containerSettings(config: KubeletConfig, rootDir: string): ContainerSet
   };
 }
 
+type OwnNode = Pick<NodeParts, 'allocatable' | 'hostIps'>;
+
 /** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
-function nodeFacts(world: World, allocatable: ResourceList, health: RuntimeHealth | undefined): NodeFacts {
+function nodeFacts(world: World, { allocatable, hostIps }: OwnNode, health: RuntimeHealth | undefined): NodeFacts {
   const { machine, cgroups } = world;
   return {
     nodeName: machine.nodeName,
-    hostIps: machine.addresses,
+    hostIps: hostIps(),
     memoryCapacityBytes: machine.memoryBytes,
     swapCapacityBytes: machine.swapBytes,
     allocatable,
@@ -66,9 +68,9 @@ export async function checkNodeResolver(config: KubeletConfig, world: World, rec
 
 type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'resize' | 'onStarted'>;
 
-export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { allocatable: ResourceList; health: () => RuntimeHealth | undefined }): PodRuntime {
+export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { ownNode: OwnNode; health: () => RuntimeHealth | undefined }): PodRuntime {
   const { config, rootDir } = settings;
-  const { health, allocatable, ...features } = given;
+  const { health, ownNode, ...features } = given;
   return new PodRuntime({
     ...features,
     runtime: world.runtime,
@@ -78,7 +80,7 @@ export function composePodRuntime(settings: { config: KubeletConfig; rootDir: st
     random: world.random,
     log: world.log,
     settings: containerSettings(config, rootDir),
-    node: () => nodeFacts(world, allocatable, health()),
+    node: () => nodeFacts(world, ownNode, health()),
     hostDns: () => hostDns(config, world),
     cores: world.machine.cores,
     maxContainerRestartPeriodMs: config.runtime.restartBackoffMaxMs,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { computeAddresses, withAddressHint, type AddressRules, type NetworkFacts } from './node-addresses.ts';
+import { computeAddresses, hostIpsOf, withAddressHint, type AddressRules, type NetworkFacts } from './node-addresses.ts';
 
 const facts: NetworkFacts = { own: ['127.0.0.1', '::1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1'], named: [], defaults: { v4: '10.0.0.1', v6: 'fd00::1' } };
 const told = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> = {}): string => {
@@ -47,6 +47,12 @@ describe('the addresses of a node', () => {
     assert.equal(told(external), 'InternalIP=10.0.0.1 Hostname=n1');
     assert.equal(told({ externalCloudProvider: true }), 'Hostname=n1');
     assert.equal(told({ externalCloudProvider: true, nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
+  });
+
+  it('are for pods one of each family, internal ones first', () => {
+    const address = (type: string, ip: string): { type: string; address: string } => ({ type, address: ip });
+    assert.deepEqual(hostIpsOf([address('ExternalIP', 'fd00::9'), address('InternalIP', '10.0.0.1'), address('InternalIP', '10.0.0.2'), address('Hostname', 'n1')]), ['10.0.0.1', 'fd00::9']);
+    assert.deepEqual([hostIpsOf([address('InternalIP', 'fd00::1')]), hostIpsOf([address('Hostname', 'n1')])], [['fd00::1'], []]);
   });
 
   it('are hinted to the cloud controller in an annotation, which goes with the flag', () => {

@@ -70,3 +70,12 @@ export function withAddressHint(given: Readonly<Record<string, string>> | undefi
   const { [annotations.providedNodeIp]: _stale, ...rest } = given;
   return rest;
 }
+
+/** The node's own addresses as its pods have them: the first one, and the first of the other family (upstream: util/node GetNodeHostIPs). */
+export function hostIpsOf(addresses: readonly NodeAddress[]): string[] {
+  const all = [...addresses.filter(({ type }) => type === 'InternalIP'), ...addresses.filter(({ type }) => type === 'ExternalIP')].map(({ address }) => address);
+  const [first] = all;
+  if (first === undefined) return [];
+  const second = all.find((address) => isV6(address) !== isV6(first));
+  return second === undefined ? [first] : [first, second];
+}
