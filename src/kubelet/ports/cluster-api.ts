@@ -13,4 +13,12 @@ export interface ClusterApi {
   readonly objects: ApiClient;
   /** Events have a budget of their own (eventRecordQPS, eventBurst). */
   readonly events: ApiClient;
+  /** Since when it has not answered; undefined while it does. */
+  outage?(): ApiOutage | undefined;
+}
+
+export interface ApiOutage {
+  /** Wall time. */
+  readonly sinceMs: number;
+  readonly message: string;
 }

@@ -22,6 +22,7 @@ import { SyncLoop } from '../../loop/sync-loop.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { Links, LoopContext } from './compose-context.ts';
 import { composeAdmission } from './compose-admission.ts';
+import { cureObjects, outageFor } from './compose-explain.ts';
 import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
 import { composeClusterPods, type ClusterPods } from './compose-cluster-pods.ts';
 import { composeContainerGc } from './compose-logs.ts';
@@ -143,7 +144,7 @@ const LONG_PASS_MS = 1000;
 function composeExplain({ settings, records, knowledge, world, actors }: LoopContext, { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop }): ExplainStore {
   const { clock } = world;
   const cureFacts = {
-    objects: knowledge.localObjects,
+    ...cureObjects(knowledge),
     manifests: settings.config.sources.staticPodPath,
     registry: `${settings.rootDir}/plugins_registry`,
     isDriverThere: (name: string) => actors.csi.drivers.nodeDrivers().some((driver) => driver.name === name),
@@ -157,6 +158,7 @@ function composeExplain({ settings, records, knowledge, world, actors }: LoopCon
       probes: (uid) => actors.probes.standing(uid),
       volumes: (uid) => actors.volumes.blockers(uid),
       cures: (pod) => computeCures(pod, cureFacts),
+      outage: (pod) => outageFor(pod, knowledge, world),
       worker: (uid) => {
         const { lastError, inMs } = workers().retryOf(uid);
         const nextTryAtMs = inMs === undefined ? undefined : clock.nowMs() + inMs;

@@ -63,8 +63,7 @@ describe('secrets and config maps that pods use', () => {
     const { api, objects, changes, clock } = setUp();
     objects.registerPod(showing('one', 'late'));
     await clock.settle();
-    assert.equal(await objects.get('Secret', 'default', 'late'), undefined);
-    changes.length = 0;
+    assert.deepEqual([await objects.get('Secret', 'default', 'late'), changes], [undefined, []]);
     await api.create(secrets, { metadata: meta('late'), data: { key: 'MQ==' } });
     await clock.settle();
     api.change(secrets, at('late'), (secret) => ({ ...secret, data: { key: 'Mg==' } }));
@@ -161,7 +160,7 @@ describe('the other strategies', () => {
     api.seed(secrets, { metadata: meta('a'), data: { key: 'MQ==' } });
     objects.registerPod(showing('one', 'a'));
     await objects.get('Secret', 'default', 'a');
-    changes.length = 0;
+    assert.deepEqual(changes, []);
     api.change(secrets, at('a'), (secret) => ({ ...secret, data: { key: 'Mg==' } }));
     await clock.advance(100_000);
     assert.deepEqual(changes, ['Secret default/a']);

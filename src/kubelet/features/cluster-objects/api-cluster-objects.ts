@@ -215,11 +215,11 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   #strategy<T extends ApiObject>(kind: WatchedKind, type: ResourceType<T>): ObjectStrategy<T> {
     const { client, clock, random, log, kept, strategy } = this.#options;
     const sink: StrategySink<T> = {
-      changed: (key, object) => {
+      seen: (key, object) => {
         if (object === undefined) kept.drop(idOf(kind, key));
         else kept.keep(idOf(kind, key), object);
-        this.#tell(kind, key);
       },
+      changed: (key) => this.#tell(kind, key),
       kept: (key) => kept.left<T>(idOf(kind, key)),
     };
     const common = { client, type, clock, random, log, sink };
@@ -239,9 +239,9 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
         else if (this.#isUsed(kind, at, this.#used())) kept.keep(id, object);
         this.#tell(kind, at);
       },
-      synced: () => {
+      synced: (misled) => {
         this.#keepKinds();
-        this.#toldAfterSync(kind);
+        if (misled) this.#toldAfterSync(kind);
       },
     });
   }

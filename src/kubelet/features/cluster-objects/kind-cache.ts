@@ -18,8 +18,8 @@ export interface KindCacheOptions<T extends ApiObject> {
   readonly slim?: (object: T) => T;
   /** Calls are for objects that are others than before, `undefined` for one that is gone. Not called while the first list is taken in. */
   readonly changed: (key: string, object: T | undefined) => void;
-  /** The first list is in place. */
-  readonly synced: () => void;
+  /** The first list is in place. `misled`: somebody asked before and got less than the truth. */
+  readonly synced: (misled: boolean) => void;
   /** What an earlier run knew, for when nobody answers. */
   readonly left: () => readonly T[];
 }
@@ -89,7 +89,7 @@ export class KindCache<T extends ApiObject> {
     const next = new Map(items.map((item) => [formatKey(keyOf(item)), this.#slim(item)]));
     this.#objects = next;
     if (before === undefined) {
-      this.#options.synced();
+      this.#options.synced(this.#overdue);
       for (const wake of [...this.#waiters]) wake();
       return;
     }

@@ -20,8 +20,10 @@ export interface ObjectStrategy<T extends ApiObject> {
 
 /** Where a strategy tells what the API server said; `undefined`: there is no such object. */
 export interface StrategySink<T> {
-  /** Said of an object in use, whenever it is another one than before. */
-  changed(key: ObjectKey, object: T | undefined): void;
+  /** Said of an object in use, whenever it is another one than before: this is what the API server has. */
+  seen(key: ObjectKey, object: T | undefined): void;
+  /** Who looked it up before has got something else. */
+  changed(key: ObjectKey): void;
   /** What an earlier run knew, for when nobody answers. */
   kept(key: ObjectKey): T | undefined;
 }

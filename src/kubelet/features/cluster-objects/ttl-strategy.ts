@@ -33,6 +33,8 @@ interface Cached<T> {
   asking: Promise<T | undefined> | undefined;
   /** Of askings: the answer to one from before the newest pod came is not good for long. */
   round: number;
+  /** Somebody was told less than the truth. */
+  misled: boolean;
 }
 
 /**
@@ -63,7 +65,7 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
 
   use(key: ObjectKey, user: string, follows: boolean): void {
     const id = formatKey(key);
-    const cached = this.#cached.get(id) ?? { key, users: new Map<string, boolean>(), known: { known: false }, freshUntilMs: 0, asking: undefined, round: 0 };
+    const cached = this.#cached.get(id) ?? { key, users: new Map<string, boolean>(), known: { known: false }, freshUntilMs: 0, asking: undefined, round: 0, misled: false };
     this.#cached.set(id, cached);
     cached.users.set(user, follows);
     cached.freshUntilMs = -Infinity;
@@ -103,9 +105,14 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
       if (this.#cached.get(formatKey(key)) !== cached) return object;
       cached.known = { known: true, object };
       if (cached.round === round) cached.freshUntilMs = askedMs + ttlMs;
-      if (!before.known || versionOf(before.object) !== versionOf(object)) sink.changed(key, object);
+      if (!before.known || versionOf(before.object) !== versionOf(object)) {
+        sink.seen(key, object);
+        if (before.known || cached.misled) sink.changed(key);
+      }
+      cached.misled = false;
       return object;
     } catch (error) {
+      cached.misled = true;
       const last = before.known ? before.object : isAnswer((error as Error).cause) ? undefined : sink.kept(key);
       if (last !== undefined) return last;
       throw error;

@@ -159,12 +159,17 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     if (stop.signal.aborted || watched.stop !== stop) return;
     const object = found === undefined ? undefined : withoutManagedFields(found);
     const before = this.peek(watched.key);
+    // Those who still wait hear it first-hand.
+    const misled = before.known || watched.overdue;
     watched.overdue = false;
     if (object !== undefined && isImmutable(object)) {
       watched.phase = { name: 'asleep', last: object, settled: true };
       stop.abort();
     } else watched.phase = { name: 'following', object };
-    if (!before.known || versionOf(before.object) !== versionOf(object)) this.#options.sink.changed(watched.key, object);
+    if (!before.known || versionOf(before.object) !== versionOf(object)) {
+      this.#options.sink.seen(watched.key, object);
+      if (misled) this.#options.sink.changed(watched.key);
+    }
     for (const wake of [...watched.waiters]) wake();
   }
 

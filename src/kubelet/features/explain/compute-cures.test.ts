@@ -71,3 +71,18 @@ test('a driver that is not there is told with where it would register', () => {
   const csi = (driver: string): string => `{apiVersion: v1, kind: PersistentVolume, metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 9Gi}, csi: {driver: ${driver}, volumeHandle: h}}}`;
   assert.deepEqual([cures(claimed, file(claim('volumeName: d'), csi('gone.example'))), cures(claimed, file(claim('volumeName: d'), csi('there.example')))], [[missing], []]);
 });
+
+test('in a cluster a cure is a command, and what nobody has heard of yet is not called missing', () => {
+  const inCluster = (changes: Changes, text?: string, unknown: readonly string[] = []): string[] =>
+    computeCures(buildPod(changes), { objects: { ...objectsOf(text ?? '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}'), isUnknown: (_, __, name) => unknown.includes(name) }, inCluster: true, manifests: '/m', registry: '/r', isDriverThere: () => true });
+  const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
+  assert.deepEqual(inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env, 'spec.runtimeClassName': 'gvisor' }), [
+    'Secret default/s is not there: kubectl create secret generic s -n default --from-literal=k=VALUE',
+    'ConfigMap default/c is not there: kubectl create configmap c -n default --from-literal=KEY=VALUE',
+    'RuntimeClass gvisor is not there: kubectl apply -f with a RuntimeClass of that name',
+  ]);
+  assert.deepEqual(inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env }, undefined, ['c', 's']), []);
+  assert.deepEqual(inCluster(volume({ configMap: { name: 'kube-root-ca.crt' } })), ['ConfigMap default/kube-root-ca.crt is not there: the control plane makes it in each namespace; see whether its controllers run']);
+  assert.deepEqual(inCluster(claimed), ['PersistentVolumeClaim default/c is not there: kubectl apply -n default -f with a PersistentVolumeClaim of that name']);
+  assert.deepEqual(inCluster(claimed, claim('')), ['PersistentVolumeClaim default/c is not bound: kubectl describe pvc c -n default says why']);
+});

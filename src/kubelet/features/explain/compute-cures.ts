@@ -7,14 +7,18 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import { boundVolumeOf } from '../../../api/volume-binding.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 
-/** The objects of a node without an API server, as they lie in its manifests. */
+/** What is known of objects at this moment: on a node without an API server all that lies in its manifests. */
 export interface CureObjects {
+  /** Whether nothing was heard of it yet, neither that it is there nor that it is not. Absent where everything is known. */
+  isUnknown?(kind: ClusterKind, namespace: string, name: string): boolean;
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined;
   list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][];
 }
 
 export interface CureFacts {
   objects: CureObjects;
+  /** On a node of a cluster: objects are made with kubectl, and controllers bind claims. */
+  inCluster?: boolean;
   /** Where manifests are read from, as a person would name it; '' when there is no such folder. */
   manifests: string;
   /** Where CSI drivers register. */
@@ -33,7 +37,7 @@ interface Need {
 const MOST_NAMES = 8;
 
 /**
- * What somebody could do so that a pod which waits goes on, on a node where objects are written by hand. Worked out from what the pod refers
+ * What somebody could do so that a pod which waits goes on. Worked out from what the pod refers
  * to and what is there, not from what an error says. Empty when nothing it names is missing.
  */
 export function computeCures(pod: Pod, facts: CureFacts): string[] {
@@ -41,7 +45,7 @@ export function computeCures(pod: Pod, facts: CureFacts): string[] {
   const used = usedVolumes(pod);
   const cures = [...needsOf(pod, used).flatMap((need) => cureOfNeed(need, namespace, facts)), ...used.flatMap((volume) => cureOfVolume(pod, volume, facts))];
   const { runtimeClassName } = pod.spec;
-  if (runtimeClassName !== undefined && facts.objects.get('RuntimeClass', '', runtimeClassName) === undefined) cures.push(addTo(facts, `RuntimeClass ${runtimeClassName}`));
+  if (runtimeClassName !== undefined && isMissing(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName })) cures.push(addTo(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName }));
   return [...new Set(cures)];
 }
 
@@ -83,8 +87,9 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
 function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: CureFacts): string[] {
   const found = facts.objects.get(kind, namespace, name);
   if (found === undefined) {
+    if (facts.objects.isUnknown?.(kind, namespace, name) === true) return [];
     const elsewhere = facts.objects.list(kind, '').filter(({ metadata }) => metadata.name === name).map(({ metadata }) => metadata.namespace);
-    return [elsewhere.length === 0 ? addTo(facts, `${kind} ${namespace}/${name}`) : `${kind} ${namespace}/${name} is not there, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`];
+    return [elsewhere.length === 0 ? addTo(facts, { kind, namespace, name, keys }) : `${kind} ${namespace}/${name} is not there, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`];
   }
   const there = Object.keys({ ...found.data, ...('binaryData' in found ? found.binaryData : 'stringData' in found ? found.stringData : {}) });
   return keys.filter((key) => !there.includes(key)).map((key) => `${kind} ${namespace}/${name} has no key ${key}; ${there.length === 0 ? 'it has none' : `it has ${listed(there)}`}`);
@@ -96,15 +101,26 @@ function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
   const claimName = volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${name}-${volume.name}`;
   if (claimName === undefined) return [];
   const claim = facts.objects.get('PersistentVolumeClaim', namespace, claimName);
-  if (claim === undefined) return [addTo(facts, `PersistentVolumeClaim ${namespace}/${claimName}`)];
+  const asked = { kind: 'PersistentVolumeClaim', namespace, name: claimName } as const;
+  if (claim === undefined) return isMissing(facts, asked) ? [addTo(facts, asked)] : [];
+  if (facts.inCluster === true) return cureOfBound(claim, facts);
   const volumes = facts.objects.list('PersistentVolume', '');
   const bound = boundVolumeOf(claim, volumes);
   if (bound !== undefined) return bound.spec.csi === undefined ? [] : cureOfDriver(bound.spec.csi.driver, facts);
   return [cureOfClaim(claim, volumes, facts)];
 }
 
+/** Controllers bind it; what keeps them from it they say in its events. */
+function cureOfBound({ metadata: { namespace, name }, spec, status }: PersistentVolumeClaim, facts: CureFacts): string[] {
+  const volume = spec.volumeName ?? '';
+  if (volume === '' || status?.phase !== 'Bound') return [`PersistentVolumeClaim ${namespace}/${name} is not bound: kubectl describe pvc ${name} -n ${namespace} says why`];
+  const driver = facts.objects.get('PersistentVolume', '', volume)?.spec.csi?.driver;
+  return driver === undefined ? [] : cureOfDriver(driver, facts);
+}
+
 function cureOfInline(driver: string, facts: CureFacts): string[] {
-  const object = facts.objects.get('CSIDriver', '', driver) === undefined ? [`${addTo(facts, `CSIDriver ${driver}`)}, with volumeLifecycleModes: [Ephemeral]`] : [];
+  const asked = { kind: 'CSIDriver', namespace: '', name: driver } as const;
+  const object = isMissing(facts, asked) ? [`${addTo(facts, asked)}, with volumeLifecycleModes: [Ephemeral]`] : [];
   return [...cureOfDriver(driver, facts), ...object];
 }
 
@@ -119,7 +135,7 @@ function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentV
   const wanted = claim.spec.volumeName ?? '';
   if (wanted !== '') {
     const owner = volumes.find(({ metadata }) => metadata.name === wanted)?.spec.claimRef;
-    if (owner === undefined) return addTo(facts, `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName,`);
+    if (owner === undefined) return `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName, is not there: put it ${whereOf(facts)}`;
     return `${said} names PersistentVolume ${wanted}, whose claimRef says that it belongs to ${owner.namespace ?? ''}/${owner.name ?? ''}: change one of them`;
   }
   const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
@@ -142,8 +158,31 @@ function fits({ spec }: PersistentVolumeClaim, { spec: offer }: PersistentVolume
   );
 }
 
-function addTo(facts: CureFacts, what: string): string {
-  return `${what} is not there: put it ${whereOf(facts)}`;
+interface Asked {
+  kind: ClusterKind;
+  namespace: string;
+  name: string;
+  keys?: readonly string[];
+}
+
+function isMissing({ objects }: CureFacts, { kind, namespace, name }: Asked): boolean {
+  return objects.get(kind, namespace, name) === undefined && objects.isUnknown?.(kind, namespace, name) !== true;
+}
+
+function addTo(facts: CureFacts, asked: Asked): string {
+  const { kind, namespace, name } = asked;
+  const said = `${kind} ${namespace === '' ? name : `${namespace}/${name}`} is not there`;
+  return facts.inCluster === true ? `${said}: ${commandFor(asked)}` : `${said}: put it ${whereOf(facts)}`;
+}
+
+/** Of every namespace: the control plane makes it, and people need not. */
+const ROOT_CA = 'kube-root-ca.crt';
+
+function commandFor({ kind, namespace, name, keys = [] }: Asked): string {
+  if (kind === 'ConfigMap' && name === ROOT_CA) return 'the control plane makes it in each namespace; see whether its controllers run';
+  if (kind !== 'ConfigMap' && kind !== 'Secret') return `kubectl apply${namespace === '' ? '' : ` -n ${namespace}`} -f with a ${kind} of that name`;
+  const content = keys.filter((key) => key !== '').map((key) => ` --from-literal=${key}=VALUE`).join('');
+  return `kubectl create ${kind === 'Secret' ? 'secret generic' : 'configmap'} ${name} -n ${namespace}${content === '' ? ' --from-literal=KEY=VALUE' : content}`;
 }
 
 function whereOf({ manifests }: CureFacts): string {

@@ -16,6 +16,8 @@ export interface ExplainSources {
   volumes(uid: PodUid): BlockerFacts['volumes'];
   /** What could be done for a pod that waits. */
   cures(pod: Pod): readonly string[];
+  /** The API server does not answer, and the pod may be waiting for it. */
+  outage?(pod: Pod): { readonly sinceMs: number; readonly message: string } | undefined;
 }
 
 /** Remembers what the last pass over each pod could not do, and answers why a pod is not settled. */
@@ -47,7 +49,9 @@ export class ExplainStore {
     const status = this.#sources.status(uid);
     const outcome = this.#outcomes.get(uid) ?? { failures: [], waits: [] };
     const { worker, probes, volumes } = this.#sources;
-    const blockers = computeBlockers({ pod, status, activities: this.#board.of(uid), probes: probes(uid), volumes: volumes(uid), ...worker(uid), ...outcome });
+    const found = computeBlockers({ pod, status, activities: this.#board.of(uid), probes: probes(uid), volumes: volumes(uid), ...worker(uid), ...outcome });
+    const outage = found.length === 0 ? undefined : this.#sources.outage?.(pod);
+    const blockers = outage === undefined ? found : [{ step: 'ask the API server', cause: 'it cannot be reached', sinceMs: outage.sinceMs, lastError: outage.message }, ...found];
     return {
       uid,
       namespace: pod.metadata.namespace ?? '',

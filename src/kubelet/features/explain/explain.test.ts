@@ -164,4 +164,17 @@ describe('explain store', () => {
     store.setOutcome(uid, { failures: [], waits: [] });
     assert.deepEqual([store.explain(pod).settled, store.explain(pod).cures], [true, []]);
   });
+
+  it('begins with the outage of the API server, for a pod that waits for it', () => {
+    const clock = new FakeClock();
+    const state = { outage: undefined as { sinceMs: number; message: string } | undefined };
+    const volumes = [{ step: 'volume v', cause: 'no secret', sinceMs: 20 }];
+    const sources = { pods: () => [pod], status: () => undefined, worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }), probes: () => [], volumes: () => volumes, cures: () => [], outage: () => state.outage };
+    const store = new ExplainStore({ sources, board: new ActivityBoard(clock), timeline: new Timeline(clock) });
+    assert.deepEqual(store.explain(pod).blockers, volumes);
+    state.outage = { sinceMs: 5, message: 'connect ECONNREFUSED' };
+    assert.deepEqual(store.explain(pod).blockers, [{ step: 'ask the API server', cause: 'it cannot be reached', sinceMs: 5, lastError: 'connect ECONNREFUSED' }, ...volumes]);
+    volumes.length = 0;
+    assert.equal(store.explain(pod).settled, true);
+  });
 });
