@@ -4,7 +4,7 @@ import type { ApiObject, ObjectKey, ResourceType } from '../api/client/resource-
 import type { ObjectMeta } from '../api/core/meta.ts';
 import { apiErrorFromStatus } from '../api/status/api-status-error.ts';
 import type { Status } from '../api/status/status.ts';
-import type { HttpTransport } from './http-transport.ts';
+import type { ApiTransport } from './http-transport.ts';
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
 const patchTypes: Record<Patch['type'], string> = {
@@ -16,9 +16,9 @@ const patchTypes: Record<Patch['type'], string> = {
 
 /** The API over HTTP, whoever serves it. What comes is taken at its word: the server has checked it. */
 export class HttpApiClient implements ApiClient {
-  readonly #transport: HttpTransport;
+  readonly #transport: ApiTransport;
 
-  constructor(transport: HttpTransport) {
+  constructor(transport: ApiTransport) {
     this.#transport = transport;
   }
 

@@ -20,8 +20,8 @@ export interface ConnectionOptions {
 }
 
 /**
- * HTTP/2 where the server offers it in the handshake, else HTTP/1.1; asked again as long as no connection came about. Measured with 100 watches: one
- * HTTP/2 connection costs a client 5 MiB where 100 of HTTP/1.1 cost 17, and 100 handshakes less.
+ * HTTP/2 where the server offers it in the handshake, else HTTP/1.1; asked again when no connection is left. Measured with 100 watches of one object each:
+ * to begin them costs 37 ms of processor time and 2.5 MiB over HTTP/2, 250 ms and 14.5 MiB over HTTP/1.1; 2000 patches with their events 0.5 and 0.8 s.
  */
 export class NegotiatedConnections implements Connections {
   readonly #target: DialTarget;
