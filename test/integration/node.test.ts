@@ -17,7 +17,7 @@ const ground = clusterGround({
     args: ['--node-labels=team=x,node.kubernetes.io/rack=r1', '--cloud-provider='],
     config: {
       registerNode: true, registerWithTaints: [{ key: 'start', value: 'v', effect: 'NoSchedule' }], providerID: 'metal://1', nodeStatusUpdateFrequency: '2s', nodeStatusReportFrequency: '3s',
-      nodeLeaseDurationSeconds: 8, nodeStatusMaxImages: 2, maxPods: 20, enableControllerAttachDetach: true,
+      nodeLeaseDurationSeconds: 8, nodeStatusMaxImages: 2, maxPods: 20, podCIDR: '10.8.0.0/24',
     },
   },
 });
@@ -74,7 +74,8 @@ it('holds a lease that belongs to the node, and heartbeats', async () => {
   await eventually(async () => assert.notEqual(ready(await node())?.lastHeartbeatTime, ready(first)?.lastHeartbeatTime));
 });
 
-it('tells the runtime which addresses pods have, once the node has them', async () => {
+it('tells the runtime which addresses pods have: the configured ones, and the node\'s once it has them', async () => {
+  assert.ok(ground.agent.log.includes('newPodCIDR="10.8.0.0/24"'));
   await ground.cluster.kubectl(['patch', 'node', NODE, '--type=merge', '--patch={"spec":{"podCIDR":"10.9.0.0/24","podCIDRs":["10.9.0.0/24"]}}']);
   assert.equal(await waitUntil(() => ground.agent.log.includes('newPodCIDR="10.9.0.0/24"'), 5000, 20), true);
 });

@@ -53,7 +53,11 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'logging.format logging.verbosity': ['src/base/pino-log.test.ts', configuration],
   'crashLoopBackOff.maxContainerRestartPeriod': [configuration],
   seccompDefault: [feature('pod-runtime/config/security-config'), real('security')],
-  registerWithTaints: [feature('admission/admission-chain'), real('admission')],
+  registerWithTaints: [feature('admission/admission-chain'), real('admission'), real('node')],
+  'registerNode nodeStatusUpdateFrequency nodeStatusReportFrequency': [feature('node/node-reporter'), real('node')],
+  nodeLeaseDurationSeconds: [feature('node/node-lease'), real('node')],
+  'nodeStatusMaxImages providerID': [real('node')],
+  podCIDR: [real('node')],
   'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
 };
 
@@ -83,6 +87,10 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   containerLogMonitorInterval: ['intervalMs'],
   containerLogMaxWorkers: ['workers'],
   registerWithTaints: ['taints'],
+  registerNode: ['register'],
+  nodeStatusUpdateFrequency: ['updatePeriodMs'],
+  nodeStatusReportFrequency: ['reportPeriodMs'],
+  nodeLeaseDurationSeconds: ['durationMs'],
 };
 
 /** Fields without an effect that could be shown, here as in upstream: their rows say why. */
