@@ -1,0 +1,107 @@
+// What pods need of the API server beside themselves: secrets, config maps, tokens, claims; followed, late, and while it is away.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { csiNodes, events, pods } from '../../src/api/client/resource-types.ts';
+import type { Pod } from '../../src/api/core/pod.ts';
+import { pause } from '../../src/up/processes.ts';
+import { eventually } from '../e2e/support/eventually.ts';
+import { NODE } from './support/agent.ts';
+import { clusterGround } from './support/cluster-agent.ts';
+import { configMap, container, pod, secret } from './support/manifests.ts';
+
+const ground = clusterGround({ name: 'cobjects' });
+const namespace = 'default';
+
+const apply = (...manifests: readonly unknown[]): Promise<string> => ground.cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }));
+const podOf = (name: string): Promise<Pod> => ground.cluster.client().get(pods, { namespace, name });
+
+async function ready(name: string): Promise<Pod> {
+  return eventually(async () => {
+    const found = await podOf(name);
+    assert.ok(found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true, JSON.stringify(found.status));
+    return found;
+  }, 30_000);
+}
+
+const volumeOf = ({ metadata }: Pod, kind: string, name: string): string => join(ground.agent.rootDir, 'pods', metadata.uid, 'volumes', `kubernetes.io~${kind}`, name);
+
+/** How long until a file says so, looked at every few milliseconds. */
+async function until(file: string, content: string): Promise<number> {
+  const beganMs = performance.now();
+  while (readFileSync(file, 'utf8') !== content) {
+    assert.ok(performance.now() - beganMs < 10_000, `${file}: ${readFileSync(file, 'utf8')}`);
+    await pause(5);
+  }
+  return performance.now() - beganMs;
+}
+
+const using = (name: string, rest: Record<string, unknown> = {}) =>
+  pod(name, {
+    nodeName: NODE,
+    containers: [container('main', { env: [{ name: 'COLOUR', valueFrom: { configMapKeyRef: { name: 'settings', key: 'colour' } } }], volumeMounts: [{ name: 'settings', mountPath: '/settings' }, { name: 'password', mountPath: '/password' }] })],
+    volumes: [{ name: 'settings', configMap: { name: 'settings' } }, { name: 'password', secret: { secretName: 'password' } }],
+    ...rest,
+  });
+
+test('a pod finds secrets, config maps and a token that the API server takes; a change reaches its files at once', async (context: TestContext) => {
+  await apply(configMap('settings', { colour: 'red' }), secret('password', { word: 'sesame' }));
+  await apply(using('reader'));
+  const reader = await ready('reader');
+  const settings = volumeOf(reader, 'configmap', 'settings');
+  assert.deepEqual([readFileSync(join(settings, 'colour'), 'utf8'), readFileSync(join(volumeOf(reader, 'secret', 'password'), 'word'), 'utf8')], ['red', 'sesame']);
+
+  const access = reader.spec.volumes?.find(({ name }) => name.startsWith('kube-api-access'))?.name ?? '';
+  const folder = volumeOf(reader, 'projected', access);
+  const [token, ca] = ['token', 'ca.crt'].map((file) => readFileSync(join(folder, file), 'utf8')) as [string, string];
+  const answer = await asPod(`https://127.0.0.1:${ground.cluster.port}/api/v1/namespaces/default/secrets/password`, token, ca);
+  assert.match(answer, /^403 .*User \\"system:serviceaccount:default:default\\" cannot get resource/);
+
+  await ground.cluster.kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"colour":"blue"}}']);
+  context.diagnostic(`a change of a config map was in the file ${Math.round(await until(join(settings, 'colour'), 'blue'))} ms after kubectl had come back`);
+});
+
+test('a pod whose secret is late is told why in its events, and goes on the moment it is there', async (context: TestContext) => {
+  await apply(pod('waiting', { nodeName: NODE, containers: [container('main', { volumeMounts: [{ name: 'late', mountPath: '/late' }] })], volumes: [{ name: 'late', secret: { secretName: 'late' } }] }));
+  const said = await eventually(async () => {
+    const all = (await ground.cluster.client().list(events, namespace)).items.filter(({ involvedObject, reason }) => involvedObject.name === 'waiting' && reason === 'FailedMount');
+    assert.ok(all[0] !== undefined);
+    return all[0];
+  });
+  assert.deepEqual([said.message, said.source, said.type], ['MountVolume.SetUp failed for volume "late" : secret "late" not found', { component: 'kubelet', host: NODE }, 'Warning']);
+  const explained = await ground.agent.cli('explain', 'waiting');
+  assert.match(explained.stdout, /kubectl create secret generic late/);
+  await apply(secret('late', { word: 'now' }));
+  const beganMs = performance.now();
+  await ready('waiting');
+  context.diagnostic(`the pod was Ready ${Math.round(performance.now() - beganMs)} ms after its secret was there`);
+});
+
+test('the cluster knows the node\'s CSI drivers: none', async () => {
+  const node = await ground.cluster.client().get(csiNodes, { namespace: '', name: NODE });
+  assert.deepEqual([node.spec.drivers, node.metadata.ownerReferences?.[0]?.name], [[], NODE]);
+});
+
+test('what pods use is on disk for root alone, and gone with them', async () => {
+  const folders = ['objects', 'tokens'].map((name) => join(ground.agent.rootDir, 'agent-state', name));
+  const modes = folders.flatMap((folder) => [folder, ...readdirSync(folder).map((file) => join(folder, file))]).map((path) => statSync(path).mode & 0o077);
+  assert.ok(modes.length > 4 && modes.every((mode) => mode === 0), String(modes));
+  const holds = (text: string): boolean => folders.some((folder) => readdirSync(folder).some((file) => readFileSync(join(folder, file), 'utf8').includes(text)));
+  const word = Buffer.from('now').toString('base64');
+  assert.equal(holds(word), true);
+  await ground.cluster.kubectl(['delete', 'pod', 'waiting', '--wait']);
+  await eventually(async () => assert.equal(holds(word), false));
+});
+
+/** What the API server says to a pod's token: code and body. */
+function asPod(url: string, token: string, ca: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { ca, headers: { Authorization: `Bearer ${token}` } }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => resolve(`${response.statusCode ?? 0} ${body}`));
+    });
+    asked.on('error', reject).end();
+  });
+}
