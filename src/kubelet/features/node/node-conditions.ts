@@ -1,4 +1,5 @@
 import type { NodeCondition } from '../../../api/core/node.ts';
+import { nodeConditionReasons as reasons } from '../../../api/reasons.ts';
 import { formatTime } from '../../../api/time.ts';
 
 /** What the node has too little of. */
@@ -19,10 +20,10 @@ type Words = readonly [reason: string, message: string];
 const pressures: readonly { type: string; of: keyof Pressure; short: Words; enough: Words }[] = [
   {
     type: 'MemoryPressure', of: 'memory',
-    short: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'], enough: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+    short: [reasons.kubeletHasInsufficientMemory, 'kubelet has insufficient memory available'], enough: [reasons.kubeletHasSufficientMemory, 'kubelet has sufficient memory available'],
   },
-  { type: 'DiskPressure', of: 'disk', short: ['KubeletHasDiskPressure', 'kubelet has disk pressure'], enough: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'] },
-  { type: 'PIDPressure', of: 'pid', short: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'], enough: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'] },
+  { type: 'DiskPressure', of: 'disk', short: [reasons.kubeletHasDiskPressure, 'kubelet has disk pressure'], enough: [reasons.kubeletHasNoDiskPressure, 'kubelet has no disk pressure'] },
+  { type: 'PIDPressure', of: 'pid', short: [reasons.kubeletHasInsufficientPID, 'kubelet has insufficient PID available'], enough: [reasons.kubeletHasSufficientPID, 'kubelet has sufficient PID available'] },
 ];
 
 /**
@@ -49,8 +50,8 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
 }
 
 function readyCondition(problems: readonly string[]): { status: 'True' | 'False'; reason: string; message: string } {
-  if (problems.length === 0) return { status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
-  return { status: 'False', reason: 'KubeletNotReady', message: aggregateMessage(problems) };
+  if (problems.length === 0) return { status: 'True', reason: reasons.kubeletReady, message: 'kubelet is posting ready status' };
+  return { status: 'False', reason: reasons.kubeletNotReady, message: aggregateMessage(problems) };
 }
 
 /** As Go's aggregates of errors say it: each once, in brackets when there are several. */
