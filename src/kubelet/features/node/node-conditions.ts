@@ -1,5 +1,5 @@
 import type { NodeCondition } from '../../../api/core/node.ts';
-import { nodeConditionReasons as reasons } from '../../../api/reasons.ts';
+import { nodeConditionReasons } from '../../../api/reasons.ts';
 import { formatTime } from '../../../api/time.ts';
 
 /** What the node has too little of. */
@@ -19,11 +19,23 @@ export interface ConditionFacts {
 type Words = readonly [reason: string, message: string];
 const pressures: readonly { type: string; of: keyof Pressure; short: Words; enough: Words }[] = [
   {
-    type: 'MemoryPressure', of: 'memory',
-    short: [reasons.kubeletHasInsufficientMemory, 'kubelet has insufficient memory available'], enough: [reasons.kubeletHasSufficientMemory, 'kubelet has sufficient memory available'],
+    type: 'MemoryPressure',
+    of: 'memory',
+    short: [nodeConditionReasons.kubeletHasInsufficientMemory, 'kubelet has insufficient memory available'],
+    enough: [nodeConditionReasons.kubeletHasSufficientMemory, 'kubelet has sufficient memory available'],
   },
-  { type: 'DiskPressure', of: 'disk', short: [reasons.kubeletHasDiskPressure, 'kubelet has disk pressure'], enough: [reasons.kubeletHasNoDiskPressure, 'kubelet has no disk pressure'] },
-  { type: 'PIDPressure', of: 'pid', short: [reasons.kubeletHasInsufficientPID, 'kubelet has insufficient PID available'], enough: [reasons.kubeletHasSufficientPID, 'kubelet has sufficient PID available'] },
+  {
+    type: 'DiskPressure',
+    of: 'disk',
+    short: [nodeConditionReasons.kubeletHasDiskPressure, 'kubelet has disk pressure'],
+    enough: [nodeConditionReasons.kubeletHasNoDiskPressure, 'kubelet has no disk pressure'],
+  },
+  {
+    type: 'PIDPressure',
+    of: 'pid',
+    short: [nodeConditionReasons.kubeletHasInsufficientPID, 'kubelet has insufficient PID available'],
+    enough: [nodeConditionReasons.kubeletHasSufficientPID, 'kubelet has sufficient PID available'],
+  },
 ];
 
 /**
@@ -44,14 +56,14 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
   const ready = readyCondition(facts.problems);
   const oldReady = before.find(({ type }) => type === 'Ready');
   const lastTransitionTime = oldReady?.status === ready.status ? oldReady.lastTransitionTime : now;
-  own.set('Ready', { type: 'Ready', status: ready.status, lastHeartbeatTime: now, ...(lastTransitionTime !== undefined && { lastTransitionTime }), reason: ready.reason, message: ready.message });
+  own.set('Ready', { type: 'Ready', ...ready, lastHeartbeatTime: now, ...(lastTransitionTime !== undefined && { lastTransitionTime }) });
   const kept = before.map((condition) => own.get(condition.type) ?? condition);
   return [...kept, ...[...own.values()].filter(({ type }) => !before.some((condition) => condition.type === type))];
 }
 
 function readyCondition(problems: readonly string[]): { status: 'True' | 'False'; reason: string; message: string } {
-  if (problems.length === 0) return { status: 'True', reason: reasons.kubeletReady, message: 'kubelet is posting ready status' };
-  return { status: 'False', reason: reasons.kubeletNotReady, message: aggregateMessage(problems) };
+  if (problems.length === 0) return { status: 'True', reason: nodeConditionReasons.kubeletReady, message: 'kubelet is posting ready status' };
+  return { status: 'False', reason: nodeConditionReasons.kubeletNotReady, message: aggregateMessage(problems) };
 }
 
 /** As Go's aggregates of errors say it: each once, in brackets when there are several. */
