@@ -1,14 +1,29 @@
+import { Buffer } from 'node:buffer';
 import { certificatesOf } from '../../../pki/pem.ts';
 import { isExpired } from './decide-rotation.ts';
 
-type Section = Readonly<Record<string, unknown>>;
+/** The cluster of a bootstrap kubeconfig. */
+export interface JoinedCluster {
+  readonly server: string;
+  /** By its path where it is a file, so that it is never stale, else PEM. */
+  readonly authority: { readonly file: string } | { readonly pem: string } | undefined;
+  readonly insecureSkipTlsVerify: boolean;
+  readonly tlsServerName?: string | undefined;
+  readonly proxyUrl?: string | undefined;
+}
 
-/** The kubeconfig a node has after it has joined: the cluster of the bootstrap kubeconfig, and the certificate by its path, so that it is never stale. JSON, which is YAML too, with upstream's names. */
-export function kubeconfigAfterBootstrap(cluster: Section, authorityPath: string | undefined, pemPath: string): object {
-  const authority = authorityPath === undefined ? pick(cluster, 'certificate-authority-data') : { 'certificate-authority': authorityPath };
+/** The kubeconfig a node has after it has joined: the cluster of the bootstrap kubeconfig, and the certificate by its path. With upstream's names; server name and proxy, which upstream drops, are kept. */
+export function kubeconfigAfterBootstrap({ server, authority, insecureSkipTlsVerify, tlsServerName, proxyUrl }: JoinedCluster, pemPath: string): object {
+  const cluster = {
+    ...(authority !== undefined && ('file' in authority ? { 'certificate-authority': authority.file } : { 'certificate-authority-data': Buffer.from(authority.pem).toString('base64') })),
+    ...(insecureSkipTlsVerify && { 'insecure-skip-tls-verify': true }),
+    ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
+    server,
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+  };
   return {
     apiVersion: 'v1',
-    clusters: [{ cluster: { ...authority, ...pick(cluster, 'insecure-skip-tls-verify'), ...pick(cluster, 'tls-server-name'), ...pick(cluster, 'proxy-url'), server: cluster['server'] }, name: 'default-cluster' }],
+    clusters: [{ cluster, name: 'default-cluster' }],
     contexts: [{ context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' }, name: 'default-context' }],
     'current-context': 'default-context',
     kind: 'Config',
@@ -16,8 +31,6 @@ export function kubeconfigAfterBootstrap(cluster: Section, authorityPath: string
     users: [{ name: 'default-auth', user: { 'client-certificate': pemPath, 'client-key': pemPath } }],
   };
 }
-
-const pick = (section: Section, field: string): Section => (section[field] === undefined ? {} : { [field]: section[field] });
 
 /** Why a kubeconfig does not spare the bootstrap: it has to have client certificates, none of them expired (upstream: isClientConfigStillValid). */
 export function kubeconfigFault(clientCertificates: string | undefined, nowMs: number): string | undefined {

@@ -1,5 +1,8 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { extendedUsages, noNames } from '../../../pki/certificate-template.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { canonicalAddress } from '../../../pki/certificate-names.ts';
+import { readKeyPair } from '../../../pki/key-pair.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
 import { newKey } from './client-certificate.ts';
 import { isExpired } from './decide-rotation.ts';
@@ -17,23 +20,45 @@ export type SelfSignedVerdict = { readonly kind: 'keep' } | { readonly kind: 'ma
  * What becomes of `kubelet.crt` where no other certificate is configured. What a kubelet made itself is made anew when it has all but expired or names
  * another host; upstream serves it on for ever. What somebody else issued is never replaced.
  */
-export function decideSelfSigned(existing: KeyPair | undefined, hostname: string, nowMs: number): SelfSignedVerdict {
-  if (existing === undefined) return { kind: 'make', why: 'there is none' };
-  const why = faultOf(existing, hostname, nowMs);
+export function decideSelfSigned({ certificate, key }: FoundFiles, hostname: string, nowMs: number): SelfSignedVerdict {
+  if (certificate === undefined && key === undefined) return { kind: 'make', why: 'there is none' };
+  const why = faultOf(tryPair(certificate, key), hostname, nowMs);
   if (why === undefined) return { kind: 'keep' };
-  return isOwnWork(existing) ? { kind: 'make', why } : { kind: 'warn', why };
+  return certificate === undefined || isOwnWork(certificate) ? { kind: 'make', why } : { kind: 'warn', why };
 }
 
-function faultOf({ facts }: KeyPair, hostname: string, nowMs: number): string | undefined {
+/** The files as they are; undefined where there is none. */
+export interface FoundFiles {
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+}
+
+function tryPair(certificate: string | undefined, key: string | undefined): KeyPair | string {
+  if (certificate === undefined) return 'the certificate is missing';
+  if (key === undefined) return 'the key is missing';
+  try {
+    return readKeyPair(certificate, key);
+  } catch (error) {
+    return `it cannot be read: ${errorMessage(error)}`;
+  }
+}
+
+function faultOf(pair: KeyPair | string, hostname: string, nowMs: number): string | undefined {
+  if (typeof pair === 'string') return pair;
+  const { facts } = pair;
   if (isExpired(facts, nowMs)) return 'it has expired';
   if (facts.notAfterMs - nowMs < (facts.notAfterMs - facts.notBeforeMs) * RENEW_AT_SHARE) return 'it expires soon';
-  return facts.dnsNames.includes(hostname) || facts.ipAddresses.includes(hostname) ? undefined : `it is not good for ${hostname}`;
+  return facts.dnsNames.includes(hostname) || facts.ipAddresses.includes(canonicalAddress(hostname)) ? undefined : `it is not good for ${hostname}`;
 }
 
-/** Upstream's is issued by an authority of the moment, `HOST-ca@SECONDS`; ours by itself. */
-function isOwnWork({ certificate }: KeyPair): boolean {
-  const { subject, issuer } = new X509Certificate(certificate);
-  return /^CN=.*@\d+$/.test(subject) && (issuer === subject || /^CN=.*-ca@\d+$/.test(issuer));
+/** Upstream's is issued by an authority of the moment, `HOST-ca@SECONDS`; ours by itself. What no certificate can be read from is nobody's. */
+function isOwnWork(certificate: string): boolean {
+  try {
+    const { subject, issuer } = new X509Certificate(certificate);
+    return /^CN=.*@\d+$/.test(subject) && (issuer === subject || /^CN=.*-ca@\d+$/.test(issuer));
+  } catch {
+    return true;
+  }
 }
 
 /** A certificate nobody vouches for, a year long, from an hour ago on for clocks that are behind. PEM. */

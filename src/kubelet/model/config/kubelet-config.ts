@@ -43,6 +43,8 @@ export interface SecurityConfig {
   readonly tlsPrivateKeyFile: string;
   readonly tlsCipherSuites: readonly string[];
   readonly tlsMinVersion: string;
+  /** Go's numbers of key exchanges; empty: the usual ones. */
+  readonly tlsCurvePreferences: readonly number[];
   readonly clientCaFile: string;
   readonly anonymousAuth: boolean;
   readonly webhookAuth: boolean;
@@ -230,6 +232,7 @@ function security(given: DefaultedKubeletConfiguration): SecurityConfig {
     tlsPrivateKeyFile: given.tlsPrivateKeyFile ?? '',
     tlsCipherSuites: given.tlsCipherSuites ?? [],
     tlsMinVersion: given.tlsMinVersion ?? '',
+    tlsCurvePreferences: given.tlsCurvePreferences ?? [],
     clientCaFile: given.authentication.x509?.clientCAFile ?? '',
     anonymousAuth: given.authentication.anonymous?.enabled ?? false,
     webhookAuth: given.authentication.webhook?.enabled ?? true,

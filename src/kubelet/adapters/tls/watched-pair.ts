@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { readKeyPair } from '../../../pki/key-pair.ts';
+import type { KeyPair } from '../../../pki/key-pair.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { LateFile } from './late-file.ts';
+
+export interface WatchedPairOptions {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Certificate and key in a file each, followed (upstream: ReloadKubeletServerCertificateFile). A pair that does not fit together leaves the one before in force. */
+export function watchPair({ certificateFile, keyFile, clock, log }: WatchedPairOptions): LateFile<KeyPair> {
+  return new LateFile({ file: certificateFile, parse: (certificate) => readKeyPair(certificate, readFileSync(keyFile, 'utf8')), clock, log });
+}

@@ -1,0 +1,205 @@
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import { withClientCertificate } from '../../../client/cluster-access.ts';
+import type { AccessSource, ClusterAccess } from '../../../client/cluster-access.ts';
+import { HttpApiClient } from '../../../client/http-api-client.ts';
+import { HttpTransport } from '../../../client/http-transport.ts';
+import { readFiles, readKubeconfigEntry } from '../../../client/kubeconfig.ts';
+import type { KubeconfigEntry } from '../../../client/kubeconfig.ts';
+import { KubeconfigSource } from '../../../client/kubeconfig-source.ts';
+import { readKeyPair } from '../../../pki/key-pair.ts';
+import type { KeyPair } from '../../../pki/key-pair.ts';
+import { readIfThere, writeSecretFile } from '../../../pki/pki-files.ts';
+import { pendingKeyFile, PemStore } from '../../adapters/tls/pem-store.ts';
+import { kubeconfigAfterBootstrap, kubeconfigFault } from '../../features/certificates/bootstrap-kubeconfig.ts';
+import { CertificateManager } from '../../features/certificates/certificate-manager.ts';
+import { clientNames, issueClientCertificate } from '../../features/certificates/client-certificate.ts';
+import type { BootstrapClient } from '../../features/certificates/client-certificate.ts';
+import { certificateProblem } from '../../features/certificates/certificate-problem.ts';
+import type { CertificateProblem } from '../../features/certificates/certificate-problem.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
+import type { AgentFlags } from '../flags/flags-values-agent.ts';
+import type { CertificateFigures } from './certificate-figures.ts';
+
+export interface JoinOptions {
+  readonly flags: Pick<AgentFlags, 'kubeconfig' | 'bootstrapKubeconfig' | 'certDir'>;
+  /** rotateCertificates */
+  readonly rotates: boolean;
+  readonly nodeName: string;
+  readonly figures: CertificateFigures;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** How the node comes to be a member of its cluster, and stays one. */
+export interface Join {
+  /** How the API server is reached. Rejects until the node has joined; nothing else waits for that: pods of manifests run meanwhile. */
+  readonly access: AccessSource;
+  /** Begins to ask for what is missing, and to exchange what runs out. */
+  start(cluster: ClusterApi): void;
+  stop(): Promise<void>;
+  problems(): readonly CertificateProblem[];
+}
+
+/**
+ * Undefined without `--kubeconfig`: the node is one of its own. A kubeconfig that is good is used as it is, else the bootstrap kubeconfig leads to one
+ * (upstream: cmd/kubelet/app buildKubeletClientConfig, certificate/bootstrap). Rejects with `Invalid` where there is neither. A kubeconfig that is there
+ * and has gone bad is no reason not to start, as it is upstream: pods go on, it is said, and what is put right counts at once.
+ */
+export async function composeJoin(options: JoinOptions): Promise<Join | undefined> {
+  const { flags, rotates, log } = options;
+  if (flags.kubeconfig === '') return undefined;
+  const source = new LateKubeconfig(flags.kubeconfig, options.clock);
+  const fault = await faultOf(options);
+  const needsBootstrap = flags.bootstrapKubeconfig !== '' && fault !== undefined;
+  await refuseIfNothing(options, needsBootstrap);
+  if (!rotates && !needsBootstrap) {
+    log.debug(2, flags.bootstrapKubeconfig === '' ? 'No bootstrapping requested, will use kubeconfig' : 'Kubeconfig exists and is valid, skipping bootstrap', { path: flags.kubeconfig });
+    return { access: source, start: () => undefined, stop: () => Promise.resolve(), problems: () => [] };
+  }
+  if (needsBootstrap) log.info('Using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file', { why: fault });
+  return composeManaged(options, source, needsBootstrap);
+}
+
+/** Why the kubeconfig does not do; undefined when it does. */
+async function faultOf({ flags, clock }: JoinOptions): Promise<string | undefined> {
+  if ((await readIfThere(flags.kubeconfig)) === undefined) return 'there is no kubeconfig';
+  try {
+    return kubeconfigFault(readFiles(readKubeconfigEntry(flags.kubeconfig), flags.kubeconfig).certificate, clock.nowMs());
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+async function refuseIfNothing({ flags, log }: JoinOptions, needsBootstrap: boolean): Promise<void> {
+  const has = (await readIfThere(flags.kubeconfig)) !== undefined;
+  const wanted = needsBootstrap ? flags.bootstrapKubeconfig : flags.kubeconfig;
+  try {
+    readKubeconfigEntry(wanted);
+  } catch (error) {
+    const problem = `unable to load ${needsBootstrap ? 'bootstrap kubeconfig' : 'kubeconfig'}: ${errorMessage(error)}`;
+    if (!has) throw new KubeletError('Invalid', problem);
+    log.error('The API server cannot be reached until this is put right; pods run on without it', { error: problem });
+  }
+}
+
+async function composeManaged(options: JoinOptions, source: LateKubeconfig, needsBootstrap: boolean): Promise<Join> {
+  const { flags, rotates, nodeName, figures, clock, random, log } = options;
+  const given = needsBootstrap ? undefined : givenIn(flags.kubeconfig, log);
+  const pem = new PemStore({ folder: flags.certDir, prefix: 'kubelet-client', nowMs: () => clock.nowMs(), log, ...(given?.files !== undefined && { fallback: given.files }) });
+  const pendingKey = pendingKeyFile(flags.certDir);
+  let cluster: ClusterApi | undefined;
+  let isBootstrapping = false;
+  const bootstrap = (): Promise<BootstrapClient> => {
+    isBootstrapping = true;
+    return openBootstrap(flags.bootstrapKubeconfig, nodeName);
+  };
+  const store = {
+    // A certificate without a kubeconfig may be for another cluster.
+    current: async () => (needsBootstrap && !(await isPointedAt(flags.kubeconfig, pem)) ? undefined : pem.current()),
+    update: async (pair: Pick<KeyPair, 'certificate' | 'key'>) => {
+      const stored = await pem.update(pair);
+      if (isBootstrapping) await writeKubeconfig(flags, pem.currentPath);
+      isBootstrapping = false;
+      await pendingKey.remove();
+      return stored;
+    },
+  };
+  const manager: CertificateManager = new CertificateManager({
+    name: 'client',
+    store,
+    wanted: () => (rotates || manager.current() === undefined ? clientNames(nodeName) : undefined),
+    issue: (names, current, signal) => {
+      if (cluster === undefined) throw new Error('certificates are asked for before there is a client');
+      return issueClientCertificate({ client: cluster.objects, bootstrap: flags.bootstrapKubeconfig === '' ? undefined : bootstrap, pendingKey, clock, random, log })(names, current, signal);
+    },
+    renewFailed: () => figures.clientRenewFailed(),
+    rotated: () => undefined,
+    clock,
+    random,
+    log,
+  });
+  await manager.load(given?.pair);
+  figures.watchClient(() => manager.current()?.facts.notAfterMs);
+  return {
+    access: withClientCertificate(source, { current: () => manager.current(), onChange: (listener) => manager.onChange(listener) }),
+    start: (api) => {
+      cluster = api;
+      manager.start();
+    },
+    stop: () => manager.stop(),
+    problems: () => certificateProblem({ what: 'client certificate of the node', last: manager.last()?.facts, failure: manager.problem(), nowMs: clock.nowMs() }),
+  };
+}
+
+/** A certificate that stands in the kubeconfig itself is only for the beginning (upstream: kubeadm once gave a mighty one); one in files is the node's own. */
+function givenIn(kubeconfig: string, log: Logger): { readonly pair?: KeyPair; readonly files?: { readonly certificateFile: string; readonly keyFile: string } } | undefined {
+  try {
+    const { access, files } = readKubeconfigEntry(kubeconfig);
+    if (files.certificate !== undefined && files.key !== undefined) return { files: { certificateFile: files.certificate, keyFile: files.key } };
+    return access.certificate === undefined || access.key === undefined ? undefined : { pair: readKeyPair(access.certificate, access.key) };
+  } catch (error) {
+    log.error('the certificate of the kubeconfig cannot be used', { kubeconfig, error: errorMessage(error) });
+    return undefined;
+  }
+}
+
+async function isPointedAt(kubeconfig: string, pem: PemStore): Promise<boolean> {
+  if ((await readIfThere(kubeconfig)) === undefined) return false;
+  try {
+    return readKubeconfigEntry(kubeconfig).files.certificate === pem.currentPath;
+  } catch {
+    return false;
+  }
+}
+
+/** Read anew each time: a token of today may be in it. */
+function openBootstrap(file: string, nodeName: string): Promise<BootstrapClient> {
+  const transport = new HttpTransport(new KubeconfigSource(file), { userAgent: `kubelet-ts/bootstrap (${nodeName})` });
+  return Promise.resolve({ client: new HttpApiClient(transport), close: () => transport.close() });
+}
+
+async function writeKubeconfig({ kubeconfig, bootstrapKubeconfig }: JoinOptions['flags'], pemPath: string): Promise<void> {
+  const { access, files }: KubeconfigEntry = readKubeconfigEntry(bootstrapKubeconfig);
+  const authority = files.ca !== undefined ? { file: files.ca } : access.ca !== undefined ? { pem: access.ca } : undefined;
+  await writeSecretFile(path.resolve(kubeconfig), stringify(kubeconfigAfterBootstrap({ ...access, authority }, pemPath), { lineWidth: 0 }));
+}
+
+/** A kubeconfig that may not be there yet, or not be usable now. */
+class LateKubeconfig implements AccessSource {
+  readonly #file: string;
+  readonly #clock: Clock;
+  #source: KubeconfigSource | undefined;
+
+  constructor(file: string, clock: Clock) {
+    this.#file = file;
+    this.#clock = clock;
+  }
+
+  // Not async by need, but so that whatever is thrown is a rejection.
+  async current(): Promise<ClusterAccess> {
+    return this.#open().current();
+  }
+
+  async renew(access: ClusterAccess): Promise<ClusterAccess> {
+    return this.#open().renew(access);
+  }
+
+  onChange(): () => void {
+    return () => undefined;
+  }
+
+  #open(): KubeconfigSource {
+    try {
+      return (this.#source ??= new KubeconfigSource(this.#file, { clock: this.#clock }));
+    } catch (error) {
+      throw new ApiStatusError('ServiceUnavailable', `the node has not joined a cluster yet: ${errorMessage(error)}`, undefined, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { listenSecurely } from '../../adapters/tls/secure-listen.ts';
+import type { SecureListening, StreamRequest } from '../../adapters/tls/secure-listen.ts';
+import { allowAll, createReviewAuthorizer } from '../../features/server/auth/authorizers.ts';
+import { createAuthenticator } from '../../features/server/auth/authenticators.ts';
+import type { RequestGuard } from '../../features/server/auth/auth-types.ts';
+import { createRequestGuard } from '../../features/server/auth/request-guard.ts';
+import type { KubeletConfig, SecurityConfig } from '../../model/config/kubelet-config.ts';
+import type { Serving } from './compose-serving.ts';
+import type { World } from './world.ts';
+
+/** What is served once the guard has said yes. */
+export interface SecureHandlers {
+  fetch(request: Request): Response | Promise<Response>;
+  /** Owns the connection from then on. */
+  openStream(request: StreamRequest): void;
+}
+
+export interface SecureServerOptions {
+  readonly world: World;
+  readonly config: Pick<KubeletConfig, 'security' | 'server'>;
+  readonly serving: Serving;
+  readonly handlers: SecureHandlers;
+}
+
+/**
+ * The server on port 10250. Undefined where nobody could be let in: with authorization by the API server and none to ask, which is where upstream's
+ * kubelet does not start at all.
+ */
+export async function openSecureServer({ world, config, serving, handlers }: SecureServerOptions): Promise<SecureListening | undefined> {
+  const { clock, log } = world;
+  const { server, security } = config;
+  const guard = composeGuard(world, security, serving);
+  if (guard === undefined) {
+    log.info('The secure server is not opened: authorization is by the API server, and this node has none. The local socket serves whoever is root here.', { port: server.port });
+    return undefined;
+  }
+  if (security.authorizationMode === 'AlwaysAllow') log.warn('Whoever is authenticated may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)', { anonymous: security.anonymousAuth });
+  const tls = { cipherSuites: security.tlsCipherSuites, minVersion: security.tlsMinVersion, curvePreferences: security.tlsCurvePreferences };
+  await serving.start();
+  const { identity, clientAuthorities } = serving;
+  return listenSecurely({
+    host: server.address,
+    port: server.port,
+    tls,
+    identity,
+    clientAuthorities,
+    onChange: (listener) => serving.onChange(listener),
+    guard,
+    fetch: (request) => handlers.fetch(request),
+    openStream: (request) => handlers.openStream(request),
+    clock,
+    log,
+  });
+}
+
+function composeGuard({ cluster, clock, random, log, machine }: World, security: SecurityConfig, { clientAuthorities }: Serving): RequestGuard | undefined {
+  const { authorizationMode, authorizedTtlMs, unauthorizedTtlMs, anonymousAuth, webhookAuth, webhookAuthTtlMs } = security;
+  const asking = { clock, random };
+  const byReview = cluster === undefined ? undefined : createReviewAuthorizer({ client: cluster.objects, nodeName: machine.nodeName, allowedHoldsMs: authorizedTtlMs, deniedHoldsMs: unauthorizedTtlMs, asking });
+  const authorizer = authorizationMode === 'AlwaysAllow' ? allowAll : byReview;
+  if (authorizer === undefined) return undefined;
+  const authenticator = createAuthenticator({
+    clientAuthorities: clientAuthorities === undefined ? undefined : () => clientAuthorities() ?? '',
+    tokens: webhookAuth && cluster !== undefined ? { client: cluster.objects, holdsMs: webhookAuthTtlMs } : undefined,
+    anonymous: anonymousAuth,
+    asking,
+  });
+  return createRequestGuard({ authenticator, authorizer, log });
+}

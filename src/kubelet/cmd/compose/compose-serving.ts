@@ -1,0 +1,152 @@
+import path from 'node:path';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { KeyPair } from '../../../pki/key-pair.ts';
+import { certificatesOf } from '../../../pki/pem.ts';
+import { readIfThere, writePublicFile, writeSecretFile } from '../../../pki/pki-files.ts';
+import { LateFile } from '../../adapters/tls/late-file.ts';
+import { PemStore } from '../../adapters/tls/pem-store.ts';
+import { watchPair } from '../../adapters/tls/watched-pair.ts';
+import { CertificateManager } from '../../features/certificates/certificate-manager.ts';
+import { certificateProblem } from '../../features/certificates/certificate-problem.ts';
+import type { CertificateProblem } from '../../features/certificates/certificate-problem.ts';
+import { decideSelfSigned, makeSelfSigned } from '../../features/certificates/self-signed.ts';
+import { issueServingCertificate, servingNames } from '../../features/certificates/serving-certificate.ts';
+import type { NodeAddress } from '../../features/certificates/serving-certificate.ts';
+import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
+import type { CertificateFigures } from './certificate-figures.ts';
+
+/** How often a self-signed certificate is looked at. */
+const LOOK_MS = 3_600_000;
+
+export interface ServingOptions {
+  readonly security: SecurityConfig;
+  readonly certDir: string;
+  readonly nodeName: string;
+  readonly hostname: string;
+  readonly addresses: () => readonly NodeAddress[];
+  readonly cluster: ClusterApi | undefined;
+  readonly figures: CertificateFigures;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** What the secure server shows of itself, and whose client certificates it trusts. */
+export interface Serving {
+  readonly identity: () => Pick<KeyPair, 'certificate' | 'key'> | undefined;
+  /** PEM; undefined where no client CA is configured. */
+  readonly clientAuthorities: (() => string | undefined) | undefined;
+  /** Either is another one. */
+  onChange(listener: () => void): () => void;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  problems(): readonly CertificateProblem[];
+}
+
+type Identity = Omit<Serving, 'clientAuthorities'>;
+
+/** By request to the API server, from files, or self-signed (upstream: cmd/kubelet/app InitializeTLS, certificate.NewKubeletServerCertificateManager). Files are followed. */
+export function composeServing(options: ServingOptions): Serving {
+  const { security, cluster, clock, log } = options;
+  const identity = security.requestServingCertificate && cluster !== undefined ? requestedIdentity(options, cluster) : fileIdentity(options);
+  if (security.clientCaFile === '') return { ...identity, clientAuthorities: undefined };
+  const authorities = new LateFile({ file: security.clientCaFile, parse: checkedBundle, clock, log });
+  return {
+    ...identity,
+    clientAuthorities: () => authorities.value,
+    onChange: (listener) => {
+      const ends = [identity.onChange(listener), authorities.onChange(listener)];
+      return () => ends.forEach((end) => end());
+    },
+    start: async () => {
+      authorities.start();
+      await identity.start();
+    },
+    stop: async () => {
+      authorities.stop();
+      await identity.stop();
+    },
+    problems: () => [...identity.problems(), ...problemOf(authorities.problem())],
+  };
+}
+
+function checkedBundle(content: string): string {
+  if (certificatesOf(content).length === 0) throw new KubeletError('Invalid', 'there is no certificate in it');
+  return content;
+}
+
+const problemOf = (message: string | undefined): readonly CertificateProblem[] => (message === undefined ? [] : [{ message, blocking: false }]);
+
+function requestedIdentity(options: ServingOptions, cluster: ClusterApi): Identity {
+  const { security, certDir, nodeName, addresses, figures, clock, random, log } = options;
+  const { tlsCertFile: certificateFile, tlsPrivateKeyFile: keyFile } = security;
+  const store = new PemStore({ folder: certDir, prefix: 'kubelet-server', nowMs: () => clock.nowMs(), log, ...(certificateFile !== '' && { fallback: { certificateFile, keyFile } }) });
+  const issue = issueServingCertificate({ client: cluster.objects, clock, random, log });
+  const manager = new CertificateManager({
+    name: 'serving', store, issue, clock, random, log,
+    wanted: () => servingNames(nodeName, addresses()),
+    renewFailed: () => figures.serverRenewFailed(),
+    rotated: (ageSeconds) => figures.serverRotated(ageSeconds),
+  });
+  figures.watchServer(() => manager.current()?.facts.notAfterMs);
+  return {
+    identity: () => manager.current(),
+    onChange: (listener) => manager.onChange(listener),
+    start: async () => {
+      await manager.load();
+      manager.start();
+    },
+    stop: () => manager.stop(),
+    problems: () => certificateProblem({ what: 'serving certificate of the node', last: manager.last()?.facts, failure: manager.problem(), nowMs: clock.nowMs() }),
+  };
+}
+
+function fileIdentity(options: ServingOptions): Identity {
+  const { security, certDir, clock, random, log } = options;
+  const isOwn = security.tlsCertFile === '' && security.tlsPrivateKeyFile === '';
+  const certificateFile = isOwn ? path.join(certDir, 'kubelet.crt') : security.tlsCertFile;
+  const keyFile = isOwn ? path.join(certDir, 'kubelet.key') : security.tlsPrivateKeyFile;
+  const watched = watchPair({ certificateFile, keyFile, clock, log });
+  const ensure = (): Promise<void> => ensureSelfSigned(options, certificateFile, keyFile);
+  const loop = createLoop({ name: 'self-signed-certificate', clock, random, log, periodMs: LOOK_MS, jitterFactor: 0.1, pass: ensure });
+  return {
+    identity: () => watched.value,
+    onChange: (listener) => watched.onChange(listener),
+    start: async () => {
+      if (isOwn) {
+        await ensure().catch((error: unknown) => log.error('a certificate to serve with could not be made', { file: certificateFile, error: errorMessage(error) }));
+        loop.start();
+      }
+      watched.start();
+    },
+    stop: async () => {
+      watched.stop();
+      await loop.stop();
+    },
+    problems: () => {
+      const facts = watched.value?.facts;
+      if (facts === undefined) return problemOf(watched.problem());
+      return certificateProblem({ what: `serving certificate ${certificateFile}`, last: facts, failure: undefined, nowMs: clock.nowMs() });
+    },
+  };
+}
+
+async function ensureSelfSigned({ hostname, clock, log }: ServingOptions, certificateFile: string, keyFile: string): Promise<void> {
+  const [certificate, key] = await Promise.all([readIfThere(certificateFile), readIfThere(keyFile)]);
+  const verdict = decideSelfSigned({ certificate, key }, hostname, clock.nowMs());
+  if (verdict.kind === 'keep') return;
+  if (verdict.kind === 'warn') {
+    log.warn('the serving certificate needs whoever put it there', { file: certificateFile, why: verdict.why });
+    return;
+  }
+  const made = await makeSelfSigned(hostname, clock.nowMs());
+  // The key first: who looks in between finds a pair that does not fit, and goes on with the one before.
+  await writeSecretFile(keyFile, made.key);
+  await writePublicFile(certificateFile, made.certificate);
+  log.info('Using self-signed cert', { certificateFile, keyFile, why: verdict.why });
+}

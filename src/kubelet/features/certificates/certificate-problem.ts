@@ -1,0 +1,37 @@
+import type { CertificateFacts } from '../../../pki/key-pair.ts';
+import { isExpired } from './decide-rotation.ts';
+
+const DAY_MS = 86_400_000;
+/** Certificates that live shorter are exchanged later; a tenth of a life is when the exchange should have happened. */
+const LATE_AT_SHARE = 0.1;
+
+/** For whoever asks what is wrong with the node. Nothing of it keeps a pod from running. */
+export interface CertificateProblem {
+  readonly message: string;
+  readonly blocking: false;
+}
+
+export interface CertificateState {
+  readonly what: string;
+  /** Of the last one there was. */
+  readonly last: CertificateFacts | undefined;
+  /** Of the last try to get another. */
+  readonly failure: string | undefined;
+  readonly nowMs: number;
+}
+
+/** At most one: that it is missing, that it has expired, that it is about to, or that the last try failed. */
+export function certificateProblem({ what, last, failure, nowMs }: CertificateState): readonly CertificateProblem[] {
+  const why = failure === undefined ? '' : `: ${failure}`;
+  const say = (message: string): readonly CertificateProblem[] => [{ message, blocking: false }];
+  if (last === undefined) return say(`the ${what} is not there yet${why}`);
+  if (isExpired(last, nowMs)) return say(`the ${what} has expired ${daysText(nowMs - last.notAfterMs)} ago${why}`);
+  const isLate = last.notAfterMs - nowMs < (last.notAfterMs - last.notBeforeMs) * LATE_AT_SHARE;
+  return isLate || failure !== undefined ? say(`the ${what} expires in ${daysText(last.notAfterMs - nowMs)} and was not exchanged${why}`) : [];
+}
+
+function daysText(ms: number): string {
+  if (ms >= 2 * DAY_MS) return `${Math.floor(ms / DAY_MS)} days`;
+  const hours = Math.floor(ms / 3_600_000);
+  return hours >= 2 ? `${hours} hours` : `${Math.max(0, Math.floor(ms / 60_000))} minutes`;
+}
