@@ -60,11 +60,15 @@ export function fixedAccess(access: ClusterAccess): AccessSource {
  * strips its kubeconfig of every other credential).
  */
 export function withClientCertificate(source: AccessSource, credentials: ClientCredentials): AccessSource {
+  let last: { readonly access: ClusterAccess; readonly own: ClientCertificate; readonly signed: ClusterAccess } | undefined;
+  // The same object for as long as nothing changes: whoever was refused knows then that there is nothing to try anew.
   const signed = (access: ClusterAccess): ClusterAccess => {
     const own = credentials.current();
     if (own === undefined) return access;
-    const { server, ca, insecureSkipTlsVerify, tlsServerName, proxyUrl, namespace } = access;
-    return { server, insecureSkipTlsVerify, namespace, ...(ca !== undefined && { ca }), ...(tlsServerName !== undefined && { tlsServerName }), ...(proxyUrl !== undefined && { proxyUrl }), ...own };
+    if (last?.access === access && last.own === own) return last.signed;
+    const made = withOnly(access, own);
+    last = { access, own, signed: made };
+    return made;
   };
   return {
     current: async () => signed(await source.current()),
@@ -74,6 +78,10 @@ export function withClientCertificate(source: AccessSource, credentials: ClientC
       return () => ends.forEach((end) => end());
     },
   };
+}
+
+function withOnly({ server, ca, insecureSkipTlsVerify, tlsServerName, proxyUrl, namespace }: ClusterAccess, { certificate, key }: ClientCertificate): ClusterAccess {
+  return { server, insecureSkipTlsVerify, namespace, ...(ca !== undefined && { ca }), ...(tlsServerName !== undefined && { tlsServerName }), ...(proxyUrl !== undefined && { proxyUrl }), certificate, key };
 }
 
 export function isAccessSource(access: ClusterAccess | AccessSource): access is AccessSource {

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { configMaps } from '../api/client/resource-types.ts';
 import { ApiStatusError, isApiError } from '../api/status/api-status-error.ts';
 import { systemClock } from '../base/clock.ts';
-import type { ClientObservation } from './client-observations.ts';
+import type { ClientObservation } from '../api/client/client-observations.ts';
 import type { AccessSource, ClusterAccess } from './cluster-access.ts';
 import { HttpApiClient } from './http-api-client.ts';
 import { HttpTransport } from './http-transport.ts';

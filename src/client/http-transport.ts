@@ -7,7 +7,7 @@ import { errorMessage } from '../base/errors.ts';
 import { jitter, systemRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { watchSilence } from '../base/silence.ts';
-import type { ClientProblem, ObserveClient } from './client-observations.ts';
+import type { ClientProblem, ObserveClient } from '../api/client/client-observations.ts';
 import { fixedAccess, isAccessSource } from './cluster-access.ts';
 import type { AccessSource, ClusterAccess } from './cluster-access.ts';
 import { ConnectionFailure } from './connection.ts';

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../api/client/api-client.ts';
+import type { ObserveClient } from '../../api/client/client-observations.ts';
 
 /**
  * The API server of the node's cluster, whichever it is. Each lane is the same API; they differ in who waits when much is asked at once: what others
@@ -15,6 +16,10 @@ export interface ClusterApi {
   readonly events: ApiClient;
   /** Since when it has not answered; undefined while it does. */
   outage?(): ApiOutage | undefined;
+  /** What is asked and answered, for metrics. Returns what ends it. */
+  observe?(listener: ObserveClient): () => void;
+  /** Gives up all connections, so that the next request dials anew (upstream: when heartbeats fail again and again). */
+  reconnect?(): void;
 }
 
 export interface ApiOutage {
