@@ -16,7 +16,12 @@ export interface LogOptions {
 /** Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's. */
 const DEBUG_BASE = 20;
 
-export function createPinoLog(options: LogOptions): Logger {
+/** A log whose verbosity can be changed; loggers made of it by `with` follow. */
+export interface AdjustableLogger extends Logger {
+  setVerbosity(level: number): void;
+}
+
+export function createPinoLog(options: LogOptions): AdjustableLogger {
   const destination = { write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options)) };
   const root = pino(
     {
@@ -28,18 +33,24 @@ export function createPinoLog(options: LogOptions): Logger {
     },
     destination,
   );
-  return wrap(root, options.verbosity);
+  const threshold = { verbosity: options.verbosity };
+  return {
+    ...wrap(root, threshold),
+    setVerbosity: (level) => {
+      threshold.verbosity = level;
+    },
+  };
 }
 
-function wrap(target: PinoLogger, verbosity: number): Logger {
+function wrap(target: PinoLogger, threshold: { readonly verbosity: number }): Logger {
   return {
     error: (message, fields) => target.error(fields ?? {}, message),
     warn: (message, fields) => target.warn(fields ?? {}, message),
     info: (message, fields) => target.info(fields ?? {}, message),
     debug: (level, message, fields) => {
-      if (level <= verbosity) target.info({ v: Math.min(level, DEBUG_BASE), ...fields }, message);
+      if (level <= threshold.verbosity) target.info({ v: Math.min(level, DEBUG_BASE), ...fields }, message);
     },
-    with: (fields) => wrap(target.child(fields), verbosity),
+    with: (fields) => wrap(target.child(fields), threshold),
   };
 }
 

@@ -6,7 +6,8 @@ import { formatProblem, readManifest } from '../features/pod-config/manifest-rea
 import { describeStep } from '../features/pod-runtime/plan/steps.ts';
 import type { HealthCheck } from '../features/server/health-app.ts';
 import type { LogQuery } from '../features/server/log-query.ts';
-import type { ContainerTarget, ExecRequest, LocalApiSources, PlannedPod, Problem } from '../features/server/local-api.ts';
+import type { ExecRequest, LocalApiSources, PlannedPod, Problem } from '../features/server/local-api.ts';
+import type { ContainerTarget } from '../features/server/pod-routes.ts';
 import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus, isAnythingRunning, newestContainer, type PodRuntimeStatus } from '../model/runtime-status.ts';
 import type { Kubelet } from './compose/compose.ts';
@@ -107,7 +108,7 @@ function planPod(kubelet: Kubelet, wanted: Pod): PlannedPod {
 
 function findPod(kubelet: Kubelet, target: ContainerTarget): Pod {
   const pod = visiblePods(kubelet).find((candidate) => candidate.metadata.name === target.pod && candidate.metadata.namespace === target.namespace);
-  if (pod === undefined) throw new KubeletError('NotFound', `pod "${target.namespace}/${target.pod}" not found`);
+  if (pod === undefined) throw new KubeletError('NotFound', `pod "${target.pod}" does not exist`);
   return pod;
 }
 

@@ -247,4 +247,6 @@ export interface ContainerRuntime {
   execUrl(request: { id: ContainerId; command: readonly string[]; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string>;
   attachUrl(request: { id: ContainerId; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string>;
   portForwardUrl(sandbox: SandboxId, ports: readonly number[], options?: CallOptions): Promise<string>;
+  /** Writes the state of a running container to `location`; `timeoutSeconds` 0 is the runtime's own limit. `Unimplemented` from runtimes that cannot. */
+  checkpointContainer(id: ContainerId, location: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;
 }

@@ -162,6 +162,10 @@ export class CriRuntime implements ContainerRuntime {
     return (await classified('PortForward', this.#api.portForward({ podSandboxId: sandbox, port: [...ports] }, options))).url;
   }
 
+  async checkpointContainer(id: ContainerId, location: string, timeoutSeconds: number, options?: CallOptions): Promise<void> {
+    await classified('CheckpointContainer', this.#api.checkpointContainer({ containerId: id, location, timeout: BigInt(timeoutSeconds) }, options));
+  }
+
   /** A container nobody listed yet: one made behind the agent's back. */
   async #lookUpSandbox(id: ContainerId, options?: CallOptions): Promise<string> {
     const { containers } = await classified('ListContainers', this.#api.listContainers({ filter: { id } }, options));

@@ -3,15 +3,22 @@ import { Hono } from 'hono';
 /** A named check; undefined means that all is well, a string says what is not. */
 export type HealthCheck = () => string | undefined;
 
-/** `/healthz` and its parts, in the API machinery's text format (upstream: apiserver healthz). */
+/** `/healthz` and its parts, in the API machinery's text format (upstream: apiserver healthz). The whole withholds reasons; a part, which needs no more right, gives its own as upstream does. */
 export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, HealthCheck>>): void {
+  const noSniff = { 'X-Content-Type-Options': 'nosniff' };
   app.get('/healthz', (context) => {
-    const results = Object.entries(checks).map(([name, check]) => ({ name, problem: check() }));
-    const failed = results.some((result) => result.problem !== undefined);
-    if (!failed && context.req.query('verbose') === undefined) return context.text('ok');
-    const lines = results.map(({ name, problem }) => (problem === undefined ? `[+]${name} ok` : `[-]${name} failed: ${problem}`));
-    const verdict = failed ? 'healthz check failed' : 'healthz check passed';
-    return context.text(`${[...lines, verdict].join('\n')}\n`, failed ? 500 : 200);
+    const excluded = new Set(context.req.queries('exclude') ?? []);
+    const lines: string[] = [];
+    let isFailed = false;
+    for (const [name, check] of Object.entries(checks)) {
+      const problem = excluded.has(name) ? undefined : check();
+      isFailed ||= problem !== undefined;
+      lines.push(excluded.has(name) ? `[+]${name} excluded: ok` : problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
+      excluded.delete(name);
+    }
+    if (excluded.size > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => JSON.stringify(name)).join(', ')}`);
+    if (!isFailed && context.req.query('verbose') === undefined) return context.text('ok', 200, noSniff);
+    return context.text(`${[...lines, isFailed ? 'healthz check failed' : 'healthz check passed'].join('\n')}\n`, isFailed ? 500 : 200, noSniff);
   });
   for (const [name, check] of Object.entries(checks)) {
     app.get(`/healthz/${name}`, (context) => {

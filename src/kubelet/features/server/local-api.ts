@@ -6,17 +6,12 @@ import type { Event } from '../../../api/core/event.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import { addHealthRoutes, type HealthCheck } from './health-app.ts';
-import { parseLogQuery, type LogQuery } from './log-query.ts';
+import { parseLogQuery } from './log-query.ts';
+import { addConfigRoute, addRunningPodsRoutes, logResponse, podList, type ContainerTarget, type PodViews } from './pod-routes.ts';
 import { addScrapeRoutes, type ScrapeEndpoints } from './scrape-routes.ts';
 
 /** What the local API shows, by the smallest interfaces; compose fills them in. */
-export interface LocalApiSources {
-  /** Every pod with its latest status. */
-  pods(): Pod[];
-  /** Pods made from what the runtime says runs, without their specs (upstream: /runningpods/). */
-  runningPods(): Pod[];
-  /** The configuration in force. */
-  config(): unknown;
+export interface LocalApiSources extends PodViews {
   explain(): PodExplanation[];
   /** Those of the last hour, the longest ago first. */
   events(): Event[];
@@ -24,8 +19,6 @@ export interface LocalApiSources {
   problems(): readonly Problem[];
   /** What the agent would do for the manifests in `text`, doing nothing. */
   plan(text: string): Promise<PlannedPod[]>;
-  /** The log of a container as it stands, and what follows it when asked to. Rejects with NotFound or Invalid. */
-  containerLog(target: ContainerTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /** The runtime's streaming URL for a command in a container. */
   exec(target: ContainerTarget, request: ExecRequest): Promise<string>;
   /** Calls `onChange` with each pod whose status changed; returns the function that ends it. */
@@ -39,13 +32,6 @@ export interface Problem {
   message: string;
   /** Some pod that is wanted is held up by it; false for a mere warning. */
   blocking: boolean;
-}
-
-export interface ContainerTarget {
-  namespace: string;
-  pod: string;
-  /** Empty for the pod's only (or default) container. */
-  container: string;
 }
 
 export interface ExecRequest {
@@ -93,11 +79,9 @@ export function createLocalApi(sources: LocalApiSources): Hono {
 }
 
 function addReadRoutes(app: Hono, sources: LocalApiSources): void {
-  const podList = (items: Pod[]) => ({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
   app.get('/pods', (context) => context.json(podList(sources.pods())));
-  app.get('/runningpods/', (context) => context.json(podList(sources.runningPods())));
-  app.get('/runningpods', (context) => context.json(podList(sources.runningPods())));
-  app.get('/configz', (context) => context.json({ kubeletconfig: sources.config() }));
+  addRunningPodsRoutes(app, sources);
+  addConfigRoute(app, sources);
   app.get('/explain', (context) => context.json(sources.explain()));
   app.get('/api/events', (context) => context.json({ kind: 'EventList', apiVersion: 'v1', metadata: {}, items: sources.events() }));
   app.get('/api/problems', (context) => context.json(sources.problems()));
@@ -108,17 +92,7 @@ function addReadRoutes(app: Hono, sources: LocalApiSources): void {
 }
 
 function addPodRoutes(app: Hono, sources: LocalApiSources): void {
-  app.get('/containerLogs/:namespace/:pod/:container', async (context) => {
-    const { namespace, pod, container } = context.req.param();
-    const query = parseLogQuery(new URL(context.req.url).searchParams);
-    const abort = new AbortController();
-    const lines = await sources.containerLog({ namespace, pod, container }, query, abort.signal);
-    context.header('Content-Type', 'text/plain; charset=utf-8');
-    return stream(context, async (out) => {
-      out.onAbort(() => abort.abort());
-      for await (const chunk of lines) await out.write(chunk);
-    });
-  });
+  app.get('/containerLogs/:namespace/:pod/:container', (context) => logResponse(context, sources, context.req.param(), parseLogQuery(new URL(context.req.url).searchParams)));
   app.post('/api/exec/:namespace/:pod/:container?', async (context) => {
     const { namespace, pod, container } = context.req.param();
     const request = acceptExec(await context.req.json().catch(() => undefined));

@@ -11,25 +11,71 @@ export interface LogQuery {
   sinceTimeMs?: number;
   tailLines?: number;
   limitBytes?: number;
+  /** Only what was written to this stream; undefined is both. */
+  stream?: 'stdout' | 'stderr';
 }
 
-/** Reads the query of a log request; throws `Invalid` naming the parameter, what it got and what it takes. */
+/** A query that cannot be read at all is another answer than one that asks for what cannot be (upstream: 400 and 422). */
+export type CheckedLogQuery = { readonly outcome: 'query'; readonly query: LogQuery } | { readonly outcome: 'unreadable' | 'invalid'; readonly problem: string };
+
+/** The problem names the parameter, what it got and what it takes. `splitStreams`: the feature gate PodLogsQuerySplitStreams. */
+export function checkLogQuery(params: URLSearchParams, splitStreams = false): CheckedLogQuery {
+  try {
+    const query = readLogQuery(withoutTail(params));
+    const problem = problemOf(query, params, splitStreams);
+    return problem === undefined ? { outcome: 'query', query } : problem;
+  } catch (error) {
+    return { outcome: 'unreadable', problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Throws `Invalid` with the problem. */
 export function parseLogQuery(params: URLSearchParams): LogQuery {
+  const checked = checkLogQuery(params);
+  if (checked.outcome === 'query') return checked.query;
+  throw new KubeletError('Invalid', checked.problem);
+}
+
+/** The name of `tailLines` before v1; `all` was the same as none. */
+function withoutTail(params: URLSearchParams): URLSearchParams {
+  const tail = params.get('tail') ?? '';
+  if (tail === '') return params;
+  const copy = new URLSearchParams(params);
+  if (tail === 'all') copy.delete('tailLines');
+  else copy.set('tailLines', tail);
+  return copy;
+}
+
+function readLogQuery(params: URLSearchParams): LogQuery {
   const query: LogQuery = { follow: flag(params, 'follow'), previous: flag(params, 'previous'), timestamps: flag(params, 'timestamps') };
-  const sinceSeconds = count(params, 'sinceSeconds', 1);
-  const tailLines = count(params, 'tailLines', 0);
-  const limitBytes = count(params, 'limitBytes', 1);
-  const sinceTime = params.get('sinceTime');
-  if (sinceSeconds !== undefined && sinceTime !== null) throw new KubeletError('Invalid', 'at most one of sinceTime or sinceSeconds may be specified');
+  const sinceSeconds = whole(params, 'sinceSeconds');
+  const tailLines = whole(params, 'tailLines');
+  const limitBytes = whole(params, 'limitBytes');
+  const sinceTime = params.get('sinceTime') ?? '';
+  const stream = params.get('stream');
   if (sinceSeconds !== undefined) query.sinceSeconds = sinceSeconds;
   if (tailLines !== undefined) query.tailLines = tailLines;
   if (limitBytes !== undefined) query.limitBytes = limitBytes;
-  if (sinceTime !== null) {
+  if (stream === 'Stdout') query.stream = 'stdout';
+  if (stream === 'Stderr') query.stream = 'stderr';
+  if (sinceTime !== '') {
     const atMs = Date.parse(sinceTime);
     if (Number.isNaN(atMs)) throw new KubeletError('Invalid', `sinceTime: "${sinceTime}" is no RFC 3339 time such as 2026-01-31T15:04:05Z`);
     query.sinceTimeMs = atMs;
   }
   return query;
+}
+
+/** Upstream: validation.ValidatePodLogOptions. */
+function problemOf(query: LogQuery, params: URLSearchParams, splitStreams: boolean): CheckedLogQuery | undefined {
+  const stream = params.get('stream') ?? '';
+  const least = ([['tailLines', query.tailLines, 0], ['limitBytes', query.limitBytes, 1], ['sinceSeconds', query.sinceSeconds, 1]] as const).find(([, value, limit]) => value !== undefined && value < limit);
+  if (least !== undefined) return { outcome: 'invalid', problem: `${least[0]}: "${least[1]}" is no whole number of at least ${least[2]}` };
+  if (query.sinceSeconds !== undefined && query.sinceTimeMs !== undefined) return { outcome: 'invalid', problem: 'at most one of sinceTime or sinceSeconds may be specified' };
+  if (!['', 'All', 'Stdout', 'Stderr'].includes(stream)) return { outcome: 'invalid', problem: `stream: ${JSON.stringify(stream)} is none of All, Stdout, Stderr` };
+  if (query.stream !== undefined && query.tailLines !== undefined) return { outcome: 'invalid', problem: 'tailLines and a specific stream are mutually exclusive for now' };
+  if (query.stream !== undefined && !splitStreams) return { outcome: 'unreadable', problem: `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet` };
+  return undefined;
 }
 
 function flag(params: URLSearchParams, name: string): boolean {
@@ -39,10 +85,10 @@ function flag(params: URLSearchParams, name: string): boolean {
   throw new KubeletError('Invalid', `${name}: "${value}" is neither true nor false`);
 }
 
-function count(params: URLSearchParams, name: string, least: number): number | undefined {
-  const value = params.get(name);
-  if (value === null || value === '') return undefined;
+function whole(params: URLSearchParams, name: string): number | undefined {
+  const value = params.get(name) ?? '';
+  if (value === '') return undefined;
   const number = Number(value);
-  if (!Number.isSafeInteger(number) || number < least) throw new KubeletError('Invalid', `${name}: "${value}" is no whole number of at least ${least}`);
+  if (!Number.isSafeInteger(number)) throw new KubeletError('Invalid', `${name}: "${value}" is no whole number`);
   return number;
 }

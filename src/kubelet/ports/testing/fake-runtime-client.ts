@@ -253,6 +253,10 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     return this.#call('portForwardUrl', this.#aboutSandbox(sandbox), options, { commit: () => `http://127.0.0.1:1/portforward/${this.node.sandbox(sandbox).id}` });
   }
 
+  checkpointContainer(id: ContainerId, _location: string, _timeoutSeconds: number, options?: CallOptions): Promise<void> {
+    return this.#call('checkpointContainer', this.#aboutContainer(id), options, { commit: () => void this.#running(id, 'CheckpointContainer') });
+  }
+
   // ---- Images ----
 
   listImages(options?: CallOptions): Promise<Image[]> {

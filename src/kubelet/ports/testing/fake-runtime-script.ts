@@ -49,7 +49,7 @@ export type FakeOp =
   | 'version' | 'status' | 'cgroupDriver' | 'updatePodCidr'
   | 'listSandboxes' | 'sandboxStatus' | 'runSandbox' | 'stopSandbox' | 'removeSandbox'
   | 'listContainers' | 'containerStatus' | 'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
-  | 'updateContainerResources' | 'updateSandboxResources' | 'containerMemoryBytes' | 'reopenContainerLog' | 'execSync' | 'execUrl' | 'attachUrl' | 'portForwardUrl'
+  | 'updateContainerResources' | 'updateSandboxResources' | 'containerMemoryBytes' | 'reopenContainerLog' | 'execSync' | 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'checkpointContainer'
   | 'listImages' | 'imageStatus' | 'pullImage' | 'removeImage' | 'imageFsInfo';
 
 export const WRITE_OPS: ReadonlySet<FakeOp> = new Set<FakeOp>([

@@ -1,0 +1,76 @@
+import type { Context, Hono } from 'hono';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import { addCheckpointRoute } from './checkpoint.ts';
+import type { CheckpointSources } from './checkpoint.ts';
+import { addDebugRoutes } from './debug-routes.ts';
+import type { DebugSources } from './debug-routes.ts';
+import { checkLogQuery } from './log-query.ts';
+import { addSystemLogRoutes } from './system-logs.ts';
+import type { SystemLogSources } from './system-logs.ts';
+import { addDisabledRoutes, createOpenApp, refuseOtherMethods } from './open-app.ts';
+import type { OpenSources } from './open-app.ts';
+import { addConfigRoute, addRunningPodsRoutes, logResponse } from './pod-routes.ts';
+import type { ContainerTarget, PodViews } from './pod-routes.ts';
+
+/** What the secure server shows and does, by the smallest interfaces; compose fills them in. */
+export interface KubeletAppSources extends OpenSources, PodViews, CheckpointSources, SystemLogSources, DebugSources {
+  /** Runs a command to its end; both outputs, the standard one first. Rejects NotFound, and Internal for a command that fails. */
+  run(target: ContainerTarget & { uid: string }, command: readonly string[]): Promise<Uint8Array>;
+}
+
+/** Switches of KubeletConfiguration, and feature gates. */
+export interface KubeletAppOptions {
+  readonly debuggingHandlers: boolean;
+  readonly profilingHandler: boolean;
+  readonly debugFlagsHandler: boolean;
+  readonly systemLogHandler: boolean;
+  readonly systemLogQuery: boolean;
+  /** ComponentFlagz, ComponentStatusz, ContainerCheckpoint, PodLogsQuerySplitStreams. */
+  readonly flagz: boolean;
+  readonly statusz: boolean;
+  readonly checkpoints: boolean;
+  readonly splitLogStreams: boolean;
+}
+
+const STREAMS = ['/exec/:namespace/:pod/:container', '/exec/:namespace/:pod/:uid/:container', '/attach/:namespace/:pod/:container', '/attach/:namespace/:pod/:uid/:container', '/portForward/:namespace/:pod', '/portForward/:namespace/:pod/:uid'];
+
+/** The secure server behind its guard: every path of it that is no raw connection. */
+export function createKubeletApp(sources: KubeletAppSources, options: KubeletAppOptions): Hono {
+  const app = createOpenApp(sources);
+  if (options.debuggingHandlers) addGuardedRoutes(app, sources, options);
+  else addDisabledRoutes(app);
+  refuseOtherMethods(app);
+  return app;
+}
+
+function addGuardedRoutes(app: Hono, sources: KubeletAppSources, options: KubeletAppOptions): void {
+  app.get('/containerLogs/:namespace/:pod/:container', (context) => containerLogs(context, sources, options.splitLogStreams));
+  for (const path of ['/run/:namespace/:pod/:container', '/run/:namespace/:pod/:uid/:container']) app.post(path, (context) => run(context, sources));
+  // What asks for an upgrade does not come here.
+  for (const path of STREAMS) app.on(['GET', 'POST'], path, (context) => context.text('Upgrade request required\n', 500));
+  addRunningPodsRoutes(app, sources);
+  addConfigRoute(app, sources);
+  if (options.checkpoints) addCheckpointRoute(app, sources);
+  addSystemLogRoutes(app, sources, options);
+  addDebugRoutes(app, sources, options);
+}
+
+/** Upstream: getContainerLogs. What goes wrong behind the query is 400 with its text, for the API server to show. */
+async function containerLogs(context: Context, sources: KubeletAppSources, splitStreams: boolean): Promise<Response> {
+  const { namespace = '', pod = '', container = '' } = context.req.param();
+  const checked = checkLogQuery(new URL(context.req.url).searchParams, splitStreams);
+  if (checked.outcome !== 'query') return context.text(checked.problem, checked.outcome === 'invalid' ? 422 : 400);
+  try {
+    return await logResponse(context, sources, { namespace, pod, container }, checked.query);
+  } catch (error) {
+    return context.text(errorMessage(error), isKind(error, 'NotFound') ? 404 : 400);
+  }
+}
+
+/** The words of the command are what stands between its spaces, for ever (upstream: getRun). */
+async function run(context: Context, sources: KubeletAppSources): Promise<Response> {
+  const { namespace = '', pod = '', container = '', uid = '' } = context.req.param();
+  if (!sources.pods().some(({ metadata }) => metadata.name === pod && metadata.namespace === namespace)) return context.text('pod does not exist', 404);
+  const out = await sources.run({ namespace, pod, uid, container }, (context.req.query('cmd') ?? '').split(' '));
+  return context.body(new Uint8Array(out), 200, { 'Content-Type': 'application/json' });
+}

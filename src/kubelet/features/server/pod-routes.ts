@@ -1,0 +1,47 @@
+import type { Context, Hono } from 'hono';
+import { stream } from 'hono/streaming';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { LogQuery } from './log-query.ts';
+
+/** A container as paths name it. */
+export interface ContainerTarget {
+  namespace: string;
+  pod: string;
+  /** Empty for the pod's only (or default) container, where that is allowed. */
+  container: string;
+}
+
+/** What is shown of pods by all servers of the agent. */
+export interface PodViews {
+  /** Every pod with its latest status. */
+  pods(): Pod[];
+  /** Pods made from what the runtime says runs, without their specs (upstream: /runningpods/). */
+  runningPods(): Pod[];
+  /** The configuration in force. */
+  config(): unknown;
+  /** The log of a container as it stands, and what follows it when asked to. Rejects with NotFound or Invalid. */
+  containerLog(target: ContainerTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+}
+
+export const podList = (items: Pod[]): object => ({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
+
+export function addRunningPodsRoutes(app: Hono, views: Pick<PodViews, 'runningPods'>): void {
+  for (const path of ['/runningpods/', '/runningpods']) app.get(path, (context) => context.json(podList(views.runningPods())));
+}
+
+export function addConfigRoute(app: Hono, views: Pick<PodViews, 'config'>): void {
+  app.get('/configz', (context) => context.json({ kubeletconfig: views.config() }, 200, { 'X-Content-Type-Options': 'nosniff' }));
+}
+
+/** The log as it comes. Its reader ends when the client leaves. Rejects as `containerLog` does, before anything was sent. */
+export async function logResponse(context: Context, views: Pick<PodViews, 'containerLog'>, target: ContainerTarget, query: LogQuery): Promise<Response> {
+  const abort = new AbortController();
+  const lines = await views.containerLog(target, query, abort.signal);
+  context.header('Content-Type', 'text/plain; charset=utf-8');
+  // The head goes out at once: who follows a silent container is to know that it has begun.
+  context.header('Transfer-Encoding', 'chunked');
+  return stream(context, async (out) => {
+    out.onAbort(() => abort.abort());
+    for await (const chunk of lines) await out.write(chunk);
+  });
+}

@@ -1,0 +1,115 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+
+/** Which streams of a command are wanted. */
+export interface CommandStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+export type StreamKind = 'exec' | 'attach' | 'portForward';
+
+/** A way into a container, as a path names it. */
+export interface StreamTarget {
+  readonly kind: StreamKind;
+  readonly namespace: string;
+  readonly pod: string;
+  /** Empty: whichever pod has the name now. */
+  readonly uid: string;
+  /** Empty for `portForward`. */
+  readonly container: string;
+}
+
+/** What streams need to know and ask; compose hands it in. All but `pod` reject with KubeletError. */
+export interface StreamSources {
+  pod(namespace: string, name: string): Pod | undefined;
+  /** Its own, or that of the mirror pod which stands for it in the API. */
+  isUidOf(pod: Pod, uid: string): boolean;
+  /** The runtime's URLs. */
+  execUrl(pod: Pod, container: string, request: CommandStreams & { readonly command: readonly string[] }): Promise<string>;
+  attachUrl(pod: Pod, container: string, streams: CommandStreams): Promise<string>;
+  portForwardUrl(pod: Pod, ports: readonly number[]): Promise<string>;
+}
+
+export type StreamPlan =
+  | { readonly outcome: 'stream'; readonly url: string; readonly streams: CommandStreams | undefined }
+  | { readonly outcome: 'refused'; readonly status: number; readonly body: string };
+
+/** What is asked beside the target. */
+export interface StreamQuery {
+  readonly method: string;
+  readonly query: URLSearchParams;
+  readonly isWebSocket: boolean;
+  /** SPDY in a WebSocket names its ports in its streams. */
+  readonly isTunnel: boolean;
+}
+
+/** `path` is percent-decoded. Undefined: no such way. */
+export function parseStreamPath(path: string): StreamTarget | undefined {
+  const [, kind, namespace = '', pod = '', ...rest] = path.split('/');
+  if (namespace === '' || pod === '' || rest.includes('')) return undefined;
+  const [first = '', second = ''] = rest;
+  if (kind === 'portForward') return rest.length > 1 ? undefined : { kind, namespace, pod, uid: first, container: '' };
+  if (kind !== 'exec' && kind !== 'attach') return undefined;
+  if (rest.length === 1) return { kind, namespace, pod, uid: '', container: first };
+  return rest.length === 2 ? { kind, namespace, pod, uid: first, container: second } : undefined;
+}
+
+/** Upstream: cri-streaming remotecommand NewOptions. A terminal has one output, so its standard error is left out. The kubelet's own names for the streams, or those of the API. */
+export function parseCommandStreams(query: URLSearchParams): CommandStreams | { readonly problem: string } {
+  const isAsked = (...names: readonly string[]): boolean => names.some((name) => ['1', 'true'].includes(query.get(name) ?? ''));
+  const tty = isAsked('tty');
+  const streams = { stdin: isAsked('input', 'stdin'), stdout: isAsked('output', 'stdout'), stderr: isAsked('error', 'stderr') && !tty, tty };
+  return streams.stdin || streams.stdout || streams.stderr ? streams : { problem: 'you must specify at least 1 of stdin, stdout, stderr' };
+}
+
+/** Ports of a WebSocket without a tunnel stand in the query (upstream: portforward NewV4Options). */
+export function parsePorts(query: URLSearchParams): readonly number[] | { readonly problem: string } {
+  const texts = query.getAll('port');
+  if (texts.length === 0) return { problem: 'query parameter "port" is required' };
+  const ports: number[] = [];
+  for (const text of texts) {
+    if (text === '') return { problem: 'query parameter "port" cannot be empty' };
+    for (const each of text.split(',')) {
+      const isNumber = /^\d{1,5}$/.test(each) && Number(each) <= 65_535;
+      if (!isNumber) return { problem: `unable to parse ${JSON.stringify(text)} as a port: strconv.ParseUint: parsing ${JSON.stringify(each)}: ${/^\d+$/.test(each) ? 'value out of range' : 'invalid syntax'}` };
+      if (Number(each) < 1) return { problem: `port ${JSON.stringify(text)} must be > 0` };
+      ports.push(Number(each));
+    }
+  }
+  return ports;
+}
+
+const refused = (status: number, body: string): StreamPlan => ({ outcome: 'refused', status, body });
+
+/** Everything is checked before the runtime is asked. Words and numbers are upstream's (server.go getExec, getAttach, getPortForward). Never rejects. */
+export async function planStream(target: StreamTarget, asked: StreamQuery, sources: StreamSources): Promise<StreamPlan> {
+  if (asked.method !== 'GET' && asked.method !== 'POST') return refused(405, '405: Method Not Allowed');
+  const { kind } = target;
+  const wanted = kind === 'portForward' ? (asked.isWebSocket && !asked.isTunnel ? parsePorts(asked.query) : []) : parseCommandStreams(asked.query);
+  if ('problem' in wanted) return refused(400, wanted.problem);
+  const pod = sources.pod(target.namespace, target.pod);
+  if (pod === undefined) return refused(404, 'pod does not exist');
+  const isMeant = target.uid === '' || sources.isUidOf(pod, target.uid);
+  if (!isMeant && kind === 'portForward') return refused(404, 'pod not found');
+  if (!isMeant) return refused(500, missing(target));
+  try {
+    if (!('stdin' in wanted)) return { outcome: 'stream', url: await sources.portForwardUrl(pod, wanted), streams: undefined };
+    const { container } = target;
+    if (kind === 'attach') {
+      // A terminal is there or not since the container began, whatever is asked for now.
+      const spec = [...(pod.spec.initContainers ?? []), ...pod.spec.containers, ...(pod.spec.ephemeralContainers ?? [])].find(({ name }) => name === container);
+      if (spec === undefined) return refused(500, missing(target));
+      const tty = spec.tty === true;
+      const streams = { ...wanted, tty, stderr: wanted.stderr && !tty };
+      return { outcome: 'stream', url: await sources.attachUrl(pod, container, streams), streams };
+    }
+    return { outcome: 'stream', url: await sources.execUrl(pod, container, { ...wanted, command: asked.query.getAll('command') }), streams: wanted };
+  } catch (error) {
+    return refused(isKind(error, 'NotFound') ? 404 : 500, errorMessage(error));
+  }
+}
+
+const missing = ({ kind, container, pod, namespace }: StreamTarget): string => (kind === 'exec' ? `container not found (${JSON.stringify(container)})` : `container ${container} not found in pod ${pod}_${namespace}`);
