@@ -24,6 +24,7 @@ import type { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import type { SyncInput } from '../../loop/sync-loop.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { CsiParts } from './compose-csi.ts';
+import type { Observation } from './compose-metrics.ts';
 import type { NodeParts } from './compose-node.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
@@ -47,6 +48,8 @@ export interface Knowledge {
   /** Brings events to the API server, where there is one. */
   eventUploader: EventUploader | undefined;
   node: NodeParts;
+  /** What is counted for metrics. */
+  observation: Observation;
 }
 
 /** What acts on the node. */

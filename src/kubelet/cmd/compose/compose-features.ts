@@ -24,6 +24,7 @@ import { composeNode } from './compose-node.ts';
 import { composeAllocation } from './compose-allocation.ts';
 import type { Actors, FeatureContext, Knowledge, Links } from './compose-context.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
+import { noteRelist, observeProbe } from './compose-metrics.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
 import { composeImages } from './compose-images.ts';
@@ -33,7 +34,7 @@ import type { World } from './world.ts';
 const MICROSECONDS_PER_MS = 1000;
 
 /** Throws `Invalid` when the node cannot be what the configuration asks for. */
-export function composeKnowledge(settings: ComposeSettings, world: World, records: Records): Knowledge {
+export function composeKnowledge(settings: ComposeSettings, world: World, records: Records): Omit<Knowledge, 'observation'> {
   return {
     store: new PodStore(),
     ...composeClusterObjects(settings, world, records),
@@ -85,6 +86,7 @@ function composePleg({ settings, world, knowledge, links, records }: FeatureCont
     cache,
     terminationMessage: (ended) => readTerminationMessage(messages, ended),
     // What the agent did itself it knows already.
+    onRelist: (durationMs) => noteRelist(knowledge.observation, durationMs, clock.monotonicMs()),
     onEvent: (event, origin) => {
       if (origin !== 'observed') return;
       // What had ended before the agent came is in the record already.
@@ -128,6 +130,7 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
     hostIp: hostIpOf(knowledge),
     onUpdate: (update) => links.post({ kind: 'probe', ...update }),
     onSnapshotChange: (change) => save(change),
+    onProbe: observeProbe(knowledge.observation),
   });
   const save = records.keepProbes(() => probes.snapshot());
   probes.restore(records.probes);

@@ -23,6 +23,7 @@ import { podUid, type PodUid } from '../../model/ids.ts';
 import type { Links, LoopContext } from './compose-context.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { cureObjects, outageFor } from './compose-explain.ts';
+import { observedSyncer } from './compose-metrics.ts';
 import { composeSources, sourceNames, type Sources } from './compose-sources.ts';
 import { composeClusterPods, type ClusterPods } from './compose-cluster-pods.ts';
 import { composeContainerGc } from './compose-logs.ts';
@@ -88,7 +89,7 @@ export function composeLoop(context: LoopContext): LoopParts {
   const containerGc = composeContainerGc(context, { workers: () => workers, sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits() });
   const userNamespaces = composeUserNamespaces(context);
   const syncer = composeSyncer(context, { admission, status, explain, containerGc, userNamespaces, clusterPods, tellGone });
-  const workers: PodWorkers = new PodWorkers({ syncer, clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
+  const workers: PodWorkers = new PodWorkers({ syncer: observedSyncer(syncer, knowledge.observation, () => clock.monotonicMs()), clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
   const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc, userNamespaces });
   const loop: SyncLoop = composeSyncLoop(context, { workers, admission, status, housekeeping, clusterPods });
   Object.assign(links, {

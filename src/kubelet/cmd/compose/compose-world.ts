@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import { systemRandom } from '../../../base/random.ts';
-import { createCriClient, type CriClient } from '../../../cri/cri-client.ts';
+import { createCriClient, type CriCallRecord, type CriClient } from '../../../cri/cri-client.ts';
 import { containerdEventSource, criEventSource } from '../../adapters/cri/cri-events.ts';
 import { CriImages } from '../../adapters/cri/cri-images.ts';
 import { CriRuntime } from '../../adapters/cri/cri-runtime.ts';
@@ -22,6 +22,7 @@ import { readLinuxNode } from '../../adapters/linux-node.ts';
 import { readNodeLoad } from '../../adapters/linux-node-load.ts';
 import { linuxNetwork } from '../../adapters/net/linux-network.ts';
 import { netDial } from '../../adapters/net/net-dial.ts';
+import { createOwnUsage } from '../../adapters/stats/own-usage.ts';
 import { setOwnOomScore } from '../../adapters/process/own-process.ts';
 import { readTerminationMessage } from '../../features/container-logs/termination-message.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
@@ -51,8 +52,10 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
   if (oomProblem !== undefined) log.warn('the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it', { wanted: config.cgroups.oomScoreAdj, error: oomProblem });
   await orRefuse(`the root directory ${flags.rootDir} cannot be used`, mkdir(flags.rootDir, { recursive: true, mode: 0o750 }));
   await shareRoot(mounts, flags.rootDir, log);
-  const client = createCriClient({ endpoint: config.runtime.endpoint, clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
-  const imageClient = imageEndpointOf(config) === config.runtime.endpoint ? client : createCriClient({ endpoint: imageEndpointOf(config), clock, requestTimeoutMs: config.runtime.requestTimeoutMs });
+  const calls = new Set<(call: CriCallRecord) => void>();
+  const observe = (call: CriCallRecord): void => calls.forEach((listener) => listener(call));
+  const client = createCriClient({ endpoint: config.runtime.endpoint, clock, observe, requestTimeoutMs: config.runtime.requestTimeoutMs });
+  const imageClient = imageEndpointOf(config) === config.runtime.endpoint ? client : createCriClient({ endpoint: imageEndpointOf(config), clock, observe, requestTimeoutMs: config.runtime.requestTimeoutMs });
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);
@@ -87,6 +90,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
 
 /** Without it pods are not held to the storage of the node. */
 async function storageBytes(rootDir: string, log: Logger): Promise<number | undefined> {
+    observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin) },
   try {
     return (await diskUsage(rootDir)).capacityBytes;
   } catch (error) {

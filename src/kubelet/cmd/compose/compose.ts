@@ -10,7 +10,9 @@ import { composeLoop, type LoopParts } from './compose-loop.ts';
 import { checkNodeResolver } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
+import { composeMetrics, createObservation } from './compose-metrics.ts';
 import { composeStats, type StatsParts } from './compose-stats.ts';
+import { observedWorld } from './observed-world.ts';
 import type { World } from './world.ts';
 
 export interface Kubelet extends Knowledge, Actors, LoopParts {
@@ -33,12 +35,15 @@ const CGROUP_V1 =
 
 /** The agent is made and joined in the compose files and nowhere else. Starts nothing. */
 export function composeKubelet(settings: ComposeSettings, outside: World, records: Records): Kubelet {
-  const world: World = { ...outside, images: tellOfImages(outside.images, () => nodeAgent?.imagesChanged()) };
+  const observation = createObservation(() => outside.clock.nowMs());
+  const { metrics, starts } = observation;
+  const told: World = { ...outside, images: tellOfImages(outside.images, () => nodeAgent?.imagesChanged()) };
+  const world = observedWorld(told, { metrics, pod: (uid) => knowledge.store.byUid(uid), onPulled: (uid, fromMs, untilMs) => starts.pulled(uid, fromMs, untilMs) });
   const unset = (): never => {
     throw new Error('a feature acted before the agent was composed');
   };
   const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset, sourcesReady: unset, isOver: unset, misfit: unset, activePods: unset };
-  const knowledge = composeKnowledge(settings, world, records);
+  const knowledge: Knowledge = { ...composeKnowledge(settings, world, records), observation };
   const actors = composeActors({ settings, world, records, knowledge, links });
   const loop = composeLoop({ settings, world, records, knowledge, actors, links });
   const nodeAgent = composeNodeAgent({ settings, world, records, knowledge, actors, links });
@@ -48,7 +53,7 @@ export function composeKubelet(settings: ComposeSettings, outside: World, record
     nodeAgent?.runtimeChanged();
   };
   const stats = composeStats({ settings, world, records, knowledge, actors, links });
-  const scrape: ScrapeEndpoints = new Map(stats?.endpoints);
+  const scrape: ScrapeEndpoints = new Map([...composeMetrics(observation, { settings, world, knowledge, actors, loop, statuses: records.statuses, stats }), ...(stats?.endpoints ?? [])]);
   const parts = { settings, world, records, ...knowledge, ...actors, ...loop, nodeAgent, stats, scrape };
   let stopping: Promise<void> | undefined;
   return { ...parts, start: () => startKubelet(parts), stop: () => (stopping ??= stopKubelet(parts)) };

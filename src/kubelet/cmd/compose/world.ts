@@ -1,4 +1,6 @@
+import type { OwnUsage } from '../../adapters/stats/own-usage.ts';
 import type { Clock } from '../../../base/clock.ts';
+import type { CriCallRecord } from '../../../cri/cri-client.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
@@ -80,6 +82,12 @@ export interface World {
   machine: MachineFacts;
   /** Absent: the node has the addresses of `machine`. */
   network?: NodeNetwork;
+  /** For metrics: what the agent does and takes. Absent: nobody counts it. */
+  observe?: {
+    /** Calls `listener` at the end of each call to the runtime. */
+    runtimeCalls: (listener: (call: CriCallRecord) => void) => void;
+    ownUsage: () => OwnUsage;
+  };
   /** Absent: nothing is measured, and the endpoints of statistics are not there. */
   stats?: NodeStatsSources;
   /** `containerd`: the scheme of container ids in statuses. */

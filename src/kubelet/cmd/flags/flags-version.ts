@@ -20,3 +20,9 @@ export function rawVersion(version: string = kubernetesVersion): string {
 
 /** What `kubelet version` prints for people. */
 export const versionText = (): string => `${versionLine()}\nKubelet-TS ${ownVersion}\n`;
+
+/** The labels of `kubernetes_build_info`. */
+export function buildLabels(version: string = kubernetesVersion): Record<string, string> {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
+  return { major, minor, git_version: version, git_commit: '', git_tree_state: '', build_date: '', go_version: '', compiler: 'node', platform: 'linux' };
+}

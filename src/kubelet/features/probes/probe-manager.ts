@@ -46,7 +46,7 @@ export interface ProbeManagerOptions {
   /** A verdict changed. Not called for the verdict a container begins with. */
   onUpdate: (update: ProbeUpdate) => void;
   /** Called after each probe, for measuring. */
-  onProbe?: (type: ProbeType, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
+  onProbe?: (probe: { type: ProbeType; pod: Pod; container: string }, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
   /** What `snapshot` gives changed by this. */
   onSnapshotChange?: (change: ProbeEntry) => void;
 }
@@ -266,7 +266,7 @@ export class ProbeManager {
 
   #onOutcome(worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts): void {
     this.#counters[outcome]++;
-    this.#options.onProbe?.(worker.type, outcome, facts);
+    this.#options.onProbe?.({ type: worker.type, pod: worker.pod, container: worker.container.name }, outcome, facts);
     if (outcome !== 'inconclusive') return;
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lateLoggedMs < LATE_LOG_PAUSE_MS) return;

@@ -133,6 +133,10 @@ export class ProbeWorker {
     return { lastOutput: this.#failure?.output, lastAtMs: this.#failure?.atMs, nextTryAtMs };
   }
 
+  get pod(): Pod {
+    return this.#pod;
+  }
+
   setPod(pod: Pod): void {
     this.#pod = pod;
   }

@@ -37,8 +37,8 @@ export function statsEndpoints(parts: StatsEndpointParts): Map<string, (request:
   return new Map([
     ['GET /stats/summary', summary],
     ['POST /stats/summary', summary],
-    ['GET /metrics/resource', async (request) => textAnswer(parts, request, resourceText(await parts.stats.resources().catch((error: unknown) => noSummary(parts, error))))],
-    ['GET /metrics/cadvisor', async (request) => textAnswer(parts, request, await listingText(parts))],
+    ['GET /metrics/resource', async (request) => compressedAnswer(parts.gzip, request, resourceText(await parts.stats.resources().catch((error: unknown) => noSummary(parts, error))))],
+    ['GET /metrics/cadvisor', async (request) => compressedAnswer(parts.gzip, request, await listingText(parts))],
   ]);
 }
 
@@ -53,7 +53,7 @@ async function summaryAnswer(parts: StatsEndpointParts, request: StatsRequest): 
   try {
     const summary = isShort ? await parts.stats.cpuAndMemory() : await parts.stats.summary();
     // Upstream indents by one blank.
-    return await answer(parts, request, 'application/json', JSON.stringify(summary, undefined, 1));
+    return { status: 200, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(summary, undefined, 1) };
   } catch (error) {
     parts.log.error('the statistics for /stats/summary cannot be had', { error: errorMessage(error) });
     return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: `Internal Error: ${errorMessage(error)}` };
@@ -67,14 +67,10 @@ async function listingText({ stats, machine, nowMs }: StatsEndpointParts): Promi
   return chunks.join('');
 }
 
-function textAnswer(parts: StatsEndpointParts, request: StatsRequest, text: string): Promise<StatsAnswer> {
-  return answer(parts, request, TEXT_TYPE, text);
-}
-
-/** Packed for whoever takes it, as upstream does. */
-async function answer({ gzip }: Pick<StatsEndpointParts, 'gzip'>, { acceptEncoding }: StatsRequest, type: string, text: string): Promise<StatsAnswer> {
-  const headers = { 'Content-Type': type };
-  if (type !== TEXT_TYPE || !takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
+/** In the text format, packed for whoever takes it, as upstream does. */
+export async function compressedAnswer(gzip: StatsEndpointParts['gzip'], { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>, text: string): Promise<StatsAnswer & { status: 200 }> {
+  const headers = { 'Content-Type': TEXT_TYPE };
+  if (!takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
   return { status: 200, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await gzip(text) };
 }
 

@@ -23,6 +23,11 @@ export interface FeatureGates {
   enabled(name: string): boolean;
 }
 
+/** Every gate as it is set; the stage as `kubernetes_feature_enabled` shows it, empty for what is generally available. */
+export function gateStates(gates: FeatureGates): { name: string; stage: string; enabled: boolean }[] {
+  return [...knownGates.values()].map(({ name, stage }) => ({ name, stage: stage === 'GA' ? '' : stage.toUpperCase(), enabled: gates.enabled(name) }));
+}
+
 export interface GateProblem {
   readonly gate: string;
   readonly message: string;

@@ -1,0 +1,170 @@
+import type { Pod } from '../../../api/core/pod.ts';
+import { createAgentMetrics, type AgentMetrics } from '../../features/metrics/agent-metrics.ts';
+import { noteEnds } from '../../features/metrics/container-life.ts';
+import { metricsEndpoints } from '../../features/metrics/metrics-endpoints.ts';
+import { countPods, type CountedWorker } from '../../features/metrics/pod-counts.ts';
+import { PodStarts } from '../../features/metrics/pod-starts.ts';
+import { ProbeCounts } from '../../features/metrics/probe-counts.ts';
+import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
+import type { PodSyncer } from '../../features/pod-workers/pod-workers.ts';
+import type { WorkerState } from '../../features/pod-workers/worker-state.ts';
+import type { ProbeManagerOptions } from '../../features/probes/probe-manager.ts';
+import { compressedAnswer } from '../../features/stats/stats-endpoints.ts';
+import { gateStates } from '../../model/config/feature-gates.ts';
+import type { OwnUsage } from '../../adapters/stats/own-usage.ts';
+import { buildLabels } from '../flags/flags-version.ts';
+import type { Actors, Knowledge } from './compose-context.ts';
+import type { LoopParts } from './compose-loop.ts';
+import type { ComposeSettings } from './compose-settings.ts';
+import { gzipText, type StatsParts } from './compose-stats.ts';
+import type { World } from './world.ts';
+
+/** What is counted, and who hears of what. Made before everything else. */
+export interface Observation {
+  metrics: AgentMetrics;
+  starts: PodStarts;
+  probes: ProbeCounts;
+  /** Monotonic. */
+  lastRelistMs: number | undefined;
+}
+
+export function createObservation(nowMs: () => number): Observation {
+  const metrics = createAgentMetrics();
+  return { metrics, starts: new PodStarts(metrics, nowMs), probes: new ProbeCounts(metrics), lastRelistMs: undefined };
+}
+
+const PROBE_RESULTS = { success: 'successful', warning: 'successful', failure: 'failed', timeout: 'failed', error: 'unknown', inconclusive: 'unknown' } as const;
+
+export function observeProbe({ probes }: Observation): NonNullable<ProbeManagerOptions['onProbe']> {
+  return ({ type, pod, container }, outcome, { durationMs }) => {
+    if (outcome !== 'gone') probes.seen({ type, container, pod: pod.metadata, outcome: PROBE_RESULTS[outcome], durationMs });
+  };
+}
+
+/** How long a relist took, and how long it was since the one before. */
+export function noteRelist(observation: Observation, durationMs: number, nowMs: number): void {
+  const { main } = observation.metrics;
+  main.observe('kubelet_pleg_relist_duration_seconds', {}, durationMs / 1000);
+  const { lastRelistMs } = observation;
+  if (lastRelistMs !== undefined) main.observe('kubelet_pleg_relist_interval_seconds', {}, (nowMs - lastRelistMs) / 1000);
+  observation.lastRelistMs = nowMs;
+}
+
+/** Passes of pods, by what they are for. */
+export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observation, monotonicMs: () => number): PodSyncer {
+  const started = new Set<string>();
+  const timed = async <T>(type: string, work: Promise<T>): Promise<T> => {
+    const startMs = monotonicMs();
+    try {
+      return await work;
+    } finally {
+      main.observe('kubelet_pod_worker_duration_seconds', { operation_type: type }, (monotonicMs() - startMs) / 1000);
+    }
+  };
+  return {
+    syncPod: (work) => {
+      const { uid } = work.pod.metadata;
+      const isFirst = !started.has(uid);
+      started.add(uid);
+      return timed(isFirst ? 'create' : 'sync', syncer.syncPod(work));
+    },
+    syncTerminatingPod: (work) => timed('terminating', syncer.syncTerminatingPod(work)),
+    syncTerminatedPod: (work) => timed('terminated', syncer.syncTerminatedPod(work)),
+    finished: (work) => {
+      started.delete(work.uid);
+      syncer.finished(work);
+    },
+  };
+}
+
+export interface MetricsParts {
+  settings: ComposeSettings;
+  world: World;
+  knowledge: Knowledge;
+  actors: Actors;
+  loop: LoopParts;
+  statuses: { onChange(listener: (change: { pod: Pod; status: NonNullable<Pod['status']> }) => void): unknown };
+  stats: StatsParts | undefined;
+}
+
+/** Everything that is not counted where it happens: what others tell, and what is looked up at a scrape. */
+export function composeMetrics({ metrics, starts, probes }: Observation, parts: MetricsParts): ReturnType<typeof metricsEndpoints> {
+  const { settings, world, knowledge, loop, statuses } = parts;
+  const { main } = metrics;
+  statuses.onChange(({ pod, status }) => starts.statusChanged(pod, status));
+  loop.onPodGone(({ metadata }) => {
+    starts.podGone(metadata.uid);
+    probes.podGone(metadata.uid);
+  });
+  knowledge.cache.onChange(({ uid, before, after }) => noteEnds(metrics, knowledge.store.byUid(uid), before, after));
+  world.observe?.runtimeCalls(({ op, durationMs, errorKind }) => noteRuntimeCall(metrics, { op, durationMs, failed: errorKind !== undefined }));
+  main.set('kubelet_node_name', { node: world.machine.nodeName }, 1);
+  main.set('kubelet_cgroup_version', {}, world.cgroups.version);
+  main.set('kubelet_metrics_provider', { provider: 'cadvisor' }, 1);
+  main.set('kubernetes_build_info', buildLabels(), 1);
+  for (const { name, stage, enabled } of gateStates(settings.config.gates)) main.set('kubernetes_feature_enabled', { name, stage }, enabled ? 1 : 0);
+  for (const [stability, count] of main.stabilities()) main.setTotal('registered_metrics_total', { stability_level: stability, deprecated_version: '' }, count);
+  main.collect(() => collectPods(metrics, parts));
+  main.collect(() => collectDisks(metrics, parts));
+  const ownUsage = world.observe?.ownUsage;
+  if (ownUsage !== undefined) observeProcess(metrics, ownUsage);
+  return metricsEndpoints({ metrics, answer: (request, text) => compressedAnswer(gzipText, request, text) });
+}
+
+function collectPods(metrics: AgentMetrics, { knowledge, loop, world, actors }: MetricsParts): void {
+  const { store, cache } = knowledge;
+  countPods(metrics, {
+    runtimePods: cache.all(),
+    desired: store.pods(),
+    active: loop.admission.activePods(),
+    workers: [...loop.workers.known()].map(([uid, state]) => countedWorker(state, store.byUid(uid))),
+  });
+  const { lastActiveMs } = actors.pleg.health();
+  if (lastActiveMs !== undefined) metrics.main.set('kubelet_pleg_last_seen_seconds', {}, (world.clock.nowMs() - world.clock.monotonicMs() + lastActiveMs) / 1000);
+}
+
+function countedWorker(state: WorkerState, wanted: Pod | undefined): CountedWorker {
+  const lifecycle = state.phase === 'terminating' ? 'terminating' : state.phase === 'terminated' || state.phase === 'finished' ? 'terminated' : 'sync';
+  const pod = state.phase === 'terminating' ? (state.subject.kind === 'pod' ? state.subject.pod : undefined) : state.pod;
+  return { lifecycle, pod, desired: wanted !== undefined };
+}
+
+/** What was measured last; nothing is measured for a scrape of this endpoint. */
+function collectDisks({ main }: AgentMetrics, { stats, knowledge }: MetricsParts): void {
+  if (stats === undefined) return;
+  const names = ['capacity_bytes', 'available_bytes', 'used_bytes', 'inodes', 'inodes_free', 'inodes_used'] as const;
+  for (const name of [...names, 'health_status_abnormal'] as const) main.clear(`kubelet_volume_stats_${name}`);
+  main.clear('kubelet_container_log_filesystem_used_bytes');
+  for (const facts of stats.disks.volumes.values()) {
+    for (const { volume, usage } of facts) {
+      if (volume.claim === undefined) continue;
+      const labels = { namespace: volume.claim.namespace, persistentvolumeclaim: volume.claim.name };
+      const values = [usage.capacityBytes, usage.availableBytes, usage.usedBytes, usage.inodes, usage.inodesFree, usage.inodesUsed];
+      names.forEach((name, index) => main.set(`kubelet_volume_stats_${name}`, labels, values[index] ?? 0));
+      if (usage.abnormal !== undefined) main.set('kubelet_volume_stats_health_status_abnormal', labels, usage.abnormal.abnormal ? 1 : 0);
+    }
+  }
+  for (const status of knowledge.cache.all()) {
+    for (const [container, { usedBytes }] of stats.disks.pods.get(status.uid)?.logs ?? []) main.set('kubelet_container_log_filesystem_used_bytes', { uid: status.uid, namespace: status.namespace, pod: status.name, container }, usedBytes);
+  }
+}
+
+function observeProcess({ main, probes, slis }: AgentMetrics, ownUsage: () => OwnUsage): void {
+  const { startedAtMs } = ownUsage();
+  for (const set of [probes, slis]) set.set('process_start_time_seconds', {}, startedAtMs / 1000);
+  main.collect(() => {
+    const own = ownUsage();
+    main.setTotal('process_cpu_seconds_total', {}, own.cpuSeconds);
+    main.setTotal('process_network_receive_bytes_total', {}, own.receivedBytes);
+    main.setTotal('process_network_transmit_bytes_total', {}, own.sentBytes);
+    main.set('process_open_fds', {}, own.openFiles);
+    main.set('process_max_fds', {}, own.openFilesLimit);
+    main.set('process_resident_memory_bytes', {}, own.residentBytes);
+    main.set('process_virtual_memory_bytes', {}, own.virtualBytes);
+    main.set('process_virtual_memory_max_bytes', {}, own.virtualLimitBytes);
+    main.set('process_start_time_seconds', {}, own.startedAtMs / 1000);
+    main.set('nodejs_heap_size_total_bytes', {}, own.heapTotalBytes);
+    main.set('nodejs_heap_size_used_bytes', {}, own.heapUsedBytes);
+    main.set('nodejs_eventloop_utilization_ratio', {}, own.eventLoopUtilization);
+  });
+}

@@ -1,0 +1,22 @@
+import { MetricSet } from './metric-set.ts';
+import { nodeFamilies } from './families-node.ts';
+import { podFamilies } from './families-pods.ts';
+import { sharedFamilies } from './families-shared.ts';
+import { probeFamilies, sliFamilies } from './probe-families.ts';
+import { processFamilies } from './process-families.ts';
+
+export const mainFamilies = { ...nodeFamilies, ...podFamilies, ...sharedFamilies, ...processFamilies } as const;
+
+/** All that the agent counts, a set for each endpoint. Features do not know of it: what happens there is heard where they are put together. */
+export interface AgentMetrics {
+  /** /metrics */
+  main: MetricSet<typeof mainFamilies>;
+  /** /metrics/probes */
+  probes: MetricSet<typeof probeFamilies>;
+  /** /metrics/slis */
+  slis: MetricSet<typeof sliFamilies>;
+}
+
+export function createAgentMetrics(): AgentMetrics {
+  return { main: new MetricSet(mainFamilies), probes: new MetricSet(probeFamilies), slis: new MetricSet(sliFamilies) };
+}

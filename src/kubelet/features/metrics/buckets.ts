@@ -1,0 +1,18 @@
+/** Prometheus' own. */
+export const DEFAULT = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+export const POD_STARTUP = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600] as const;
+export const IMAGE_PULL = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600] as const;
+export const RESIZE = [10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000] as const;
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const AGES = [HOUR, 4 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY, 1440 * DAY] as const;
+/** A minute to four years. */
+export const SERVING_AGE = [60, ...AGES] as const;
+/** Ten minutes to four years. */
+export const PLUGIN_AGE = [600, 1800, ...AGES] as const;
+/** 15 steps from 0.1 to 40, each by the same factor. */
+export const DRA: readonly number[] = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
+
+export function exponential(start: number, factor: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => start * factor ** index);
+}

@@ -1,0 +1,136 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { MetricFamily } from './metric-family.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+type Families = Readonly<Record<string, MetricFamily>>;
+type NamesOf<F extends Families, Type extends MetricFamily['type']> = { [Name in keyof F]: F[Name]['type'] extends Type ? Name : never }[keyof F] & string;
+
+type AnyMetric = Counter | Gauge | Histogram;
+
+/** A label that others choose the values of would let them fill the memory: beyond this a family takes no new ones. */
+const MOST_SERIES = 10_000;
+
+/** The families of one endpoint. Names are checked by the compiler; nothing here throws. */
+export class MetricSet<F extends Families> {
+  readonly #families: F;
+  readonly #registry = new Registry();
+  readonly #counters = new Map<string, Counter>();
+  readonly #gauges = new Map<string, Gauge>();
+  readonly #histograms = new Map<string, Histogram>();
+  readonly #used = new Set<string>();
+  readonly #series = new Map<string, Set<string>>();
+  readonly #collectors: (() => void)[] = [];
+
+  constructor(families: F) {
+    this.#families = families;
+    for (const [name, family] of Object.entries(families)) if (family.gated !== true) this.#register(name, family);
+  }
+
+  count(name: NamesOf<F, 'counter'>, labels: Labels = {}, by = 1): void {
+    if (this.#admits(name, labels)) this.#counters.get(name)?.inc({ ...labels }, by);
+  }
+
+  set(name: NamesOf<F, 'gauge'>, labels: Labels, value: number): void {
+    if (this.#admits(name, labels)) this.#gauges.get(name)?.set({ ...labels }, value);
+  }
+
+  observe(name: NamesOf<F, 'histogram'>, labels: Labels, value: number): void {
+    if (this.#admits(name, labels)) this.#histograms.get(name)?.observe({ ...labels }, value);
+  }
+
+  /** A counter that is kept elsewhere. */
+  setTotal(name: NamesOf<F, 'counter'>, labels: Labels, total: number): void {
+    const counter = this.#counters.get(name);
+    if (counter === undefined || !this.#admits(name, labels)) return;
+    counter.remove({ ...labels });
+    counter.inc({ ...labels }, total);
+  }
+
+  /** One series goes, with the last of what it spoke of. */
+  remove(name: keyof F & string, labels: Labels): void {
+    (this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name))?.remove({ ...labels });
+    this.#series.get(name)?.delete(seriesKey(labels));
+  }
+
+  /** All series of a family go: before a look at what there is now. */
+  clear(name: NamesOf<F, 'gauge'> | NamesOf<F, 'counter'>): void {
+    this.#gauges.get(name)?.reset();
+    this.#counters.get(name)?.reset();
+    this.#series.delete(name);
+  }
+
+  /** Called before each scrape, for what is looked up rather than counted. */
+  collect(look: () => void): void {
+    this.#collectors.push(look);
+  }
+
+  /** Forgets all that was counted (upstream: DELETE). */
+  reset(): void {
+    this.#registry.resetMetrics();
+    this.#used.clear();
+    this.#series.clear();
+  }
+
+  /** Families with at least one series, by name. */
+  async text(): Promise<string> {
+    for (const look of this.#collectors) look();
+    const parts: string[] = [];
+    for (const [name, metric] of this.#metrics()) {
+      if (this.#isHidden(name)) continue;
+      const text = await this.#registry.getSingleMetricAsString(metric.name);
+      if (hasSeries(text)) parts.push(`${text}\n`);
+    }
+    return parts.join('');
+  }
+
+  /** How many families there are of each stability. */
+  stabilities(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const name of [...this.#metrics()].map(([each]) => each)) {
+      const stability = this.#families[name]?.stability ?? 'ALPHA';
+      counts.set(stability, (counts.get(stability) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  *#metrics(): Generator<[string, AnyMetric & { name: string }]> {
+    for (const name of Object.keys(this.#families).sort()) {
+      const metric = this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name);
+      if (metric !== undefined) yield [name, Object.assign(metric, { name })];
+    }
+  }
+
+  /** A label's value that is new costs memory for good, so there is an end to them. */
+  #admits(name: string, labels: Labels): boolean {
+    this.#used.add(name);
+    const key = seriesKey(labels);
+    if (key === '') return true;
+    const known = this.#series.get(name) ?? new Set<string>();
+    this.#series.set(name, known);
+    if (known.has(key)) return true;
+    if (known.size >= MOST_SERIES) return false;
+    known.add(key);
+    return true;
+  }
+
+  #isHidden(name: string): boolean {
+    return this.#families[name]?.hiddenUntilUsed === true && !this.#used.has(name);
+  }
+
+  #register(name: string, { type, help, labels, buckets, stability = 'ALPHA' }: MetricFamily): void {
+    const options = { name, help: name.startsWith('process_') || name.startsWith('nodejs_') ? help : `[${stability}] ${help}`, labelNames: labels === undefined ? [] : [...labels], registers: [this.#registry] };
+    if (type === 'counter') this.#counters.set(name, new Counter(options));
+    else if (type === 'gauge') this.#gauges.set(name, new Gauge(options));
+    else this.#histograms.set(name, new Histogram({ ...options, ...(buckets !== undefined && { buckets: [...buckets] }) }));
+  }
+}
+
+function seriesKey(labels: Labels): string {
+  return Object.entries(labels).map(([name, value]) => `${name}=${value}`).sort().join('\0');
+}
+
+/** Upstream shows nothing of a family without series; the library shows its head. */
+function hasSeries(text: string): boolean {
+  return text.split('\n').some((line) => line !== '' && !line.startsWith('#'));
+}
