@@ -79,6 +79,8 @@ export interface VolumeUsage {
   readonly abnormal?: { readonly abnormal: boolean; readonly message: string };
 }
 
+export type AttachedBy = 'byController' | 'byAnyone' | 'byNobody';
+
 /**
  * The node-wide part of a plugin. The manager counts the pods that use a key: it calls `stage` before the first `setUp` (once in an agent's life,
  * so also for what an earlier agent staged), `unstage` after the last `tearDown`; never two calls for one key at a time, whoever asks.
@@ -86,6 +88,13 @@ export interface VolumeUsage {
 export interface VolumeStaging {
   /** What `stage` is going to make, which is also what is unstaged should it fail half-way. undefined when this volume has no node-wide part (an inline CSI volume). May throw the message users see. */
   plan(spec: VolumeSpec, pod: Pod): StagedVolume | undefined | Promise<StagedVolume | undefined>;
+  /**
+   * Who attaches it to the node before `stage` may be called: nobody without this (upstream: AttachableVolumePlugin). `byController`: only the control
+   * plane can; `byAnyone`: there is nothing to do but to be named in the node's status.
+   */
+  attaches?(spec: VolumeSpec, pod: Pod): AttachedBy | Promise<AttachedBy>;
+  /** The node's status says that it is attached: what else has to be (upstream: WaitForAttach). Its errors are shown as `MountVolume.WaitForAttach failed for volume "x" : `. */
+  checkAttached?(spec: VolumeSpec, pod: Pod): Promise<void>;
   /** Repeatable: after a restart of the agent it is called again for what is there. Its errors are shown as `MountVolume.MountDevice failed for volume "x" : `. */
   stage(request: { pod: Pod; spec: VolumeSpec; planned: StagedVolume; fsGroup: number | undefined }): Promise<StagedVolume>;
   /** Also of what was staged in part, or not at all: what is gone is success. */

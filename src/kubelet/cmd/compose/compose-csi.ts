@@ -1,4 +1,4 @@
-import { CsiLookup, standaloneAttachments } from '../../features/csi/csi-lookup.ts';
+import { CsiLookup } from '../../features/csi/csi-lookup.ts';
 import { CsiPaths } from '../../features/csi/csi-names.ts';
 import { CsiPlugin } from '../../features/csi/csi-plugin.ts';
 import { DriverRegistry } from '../../features/csi/driver-registry.ts';
@@ -8,6 +8,7 @@ import type { ClusterObjects } from '../../ports/cluster-objects.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
+import { composeAttachments } from './compose-attachments.ts';
 import type { NodeParts } from './compose-node.ts';
 import type { World } from './world.ts';
 
@@ -33,10 +34,11 @@ export function composeCsi(world: World, needs: CsiNeeds): CsiParts {
   const { objects, tokens, recorder } = needs;
   const rootDir = needs.rootDir.replace(/\/+$/, '');
   const drivers = new DriverRegistry({ drivers: csiDrivers, clock, log });
-  const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName };
+  const nodeInfo = composeNodeInfo(world, needs, drivers);
+  const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: composeAttachments(world, (driver) => void nodeInfo?.refresh(driver)), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName };
   return {
     drivers,
-    nodeInfo: composeNodeInfo(world, needs, drivers),
+    nodeInfo,
     plugins: new PluginManager({ folder: `${rootDir}/plugins_registry`, files, dial: pluginDial, handlers: new Map([['CSIPlugin', drivers]]), clock, random, log }),
     volumes: new CsiPlugin(context),
   };

@@ -17,14 +17,15 @@ import type { VolumeManager } from '../../features/volumes/volume-manager.ts';
 import { RuntimeMonitor } from '../../loop/runtime-monitor.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { ClusterObjects } from '../../ports/cluster-objects.ts';
+import { composeAttachGate } from './compose-attachments.ts';
 import { composeClusterObjects } from './compose-cluster-objects.ts';
 import { composeCsi, type CsiParts } from './compose-csi.ts';
 import { composeEvents } from './compose-events.ts';
 import { composeNode } from './compose-node.ts';
 import { composeAllocation } from './compose-allocation.ts';
 import type { Actors, FeatureContext, Knowledge, Links } from './compose-context.ts';
-import { composePodRuntime } from './compose-pod-runtime.ts';
 import { noteRelist, observeProbe } from './compose-metrics.ts';
+import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
 import { composeImages } from './compose-images.ts';
@@ -85,8 +86,8 @@ function composePleg({ settings, world, knowledge, links, records }: FeatureCont
     sources,
     cache,
     terminationMessage: (ended) => readTerminationMessage(messages, ended),
-    // What the agent did itself it knows already.
     onRelist: (durationMs) => noteRelist(knowledge.observation, durationMs, clock.monotonicMs()),
+    // What the agent did itself it knows already.
     onEvent: (event, origin) => {
       if (origin !== 'observed') return;
       // What had ended before the agent came is in the record already.
@@ -129,8 +130,8 @@ function composeProbes({ world, knowledge, records, links }: FeatureContext): Pr
     nodeLoad,
     hostIp: hostIpOf(knowledge),
     onUpdate: (update) => links.post({ kind: 'probe', ...update }),
-    onSnapshotChange: (change) => save(change),
     onProbe: observeProbe(knowledge.observation),
+    onSnapshotChange: (change) => save(change),
   });
   const save = records.keepProbes(() => probes.snapshot());
   probes.restore(records.probes);
@@ -141,7 +142,8 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
   const { clock, random, log, files, guardedFiles, mounts, processes } = world;
   const { objects, tokens, recorder } = knowledge;
   const { rootDir } = settings;
-  return createVolumeManager({
+  const manager: VolumeManager = createVolumeManager({
+    ...composeAttachGate(world, settings.config, knowledge.node, () => manager),
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
     tokens,
     standalone: world.cluster === undefined,
@@ -153,6 +155,7 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
     },
     nodeAllocatable: () => knowledge.node.allocatable,
   });
+  return manager;
 }
 
 function composeCgroups({ settings, world, knowledge, links }: FeatureContext): ContainerManager {

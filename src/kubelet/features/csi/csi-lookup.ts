@@ -22,6 +22,8 @@ export interface DriverFacts {
 
 /** What `ControllerPublishVolume` gave for this node; asked only for drivers that need attaching. */
 export interface Attachments {
+  /** Rejects, in upstream's words, with why the volume is not attached to this node. */
+  check(driver: string, handle: string): Promise<void>;
   publishContext(driver: string, handle: string): Promise<Readonly<Record<string, string>>>;
 }
 
@@ -29,6 +31,7 @@ export interface Attachments {
 export function standaloneAttachments(log: Logger): Attachments {
   const told = new Set<string>();
   return {
+    check: () => Promise.resolve(),
     publishContext: (driver) => {
       if (!told.has(driver)) log.info('a CSI driver may need its volumes attached, which nobody does on a node without an API server; it is called as one that does not (CSIDriver attachRequired: false says so)', { driver });
       told.add(driver);

@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
+import type { AttachedBy, StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
 import type { CsiBlock } from './csi-block.ts';
 import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
@@ -27,6 +27,16 @@ export class CsiStaging implements VolumeStaging {
     if (handle === '') throw new KubeletError('Invalid', said('attacher.GetDeviceMountPath failed to make device mount path: makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty'));
     const path = spec.mode === 'Block' ? this.#context.paths.deviceStaging(spec.name) : this.#context.paths.globalMount(driver, handle);
     return { key: volumeKey(driver, handle), path, context: { mode: spec.mode, specName: spec.name } };
+  }
+
+  async attaches(spec: VolumeSpec, pod: Pod): Promise<AttachedBy> {
+    const { attachRequired } = await this.#context.lookup.driver(sourceOf(spec, pod).driver);
+    return attachRequired ? 'byController' : 'byNobody';
+  }
+
+  async checkAttached(spec: VolumeSpec, pod: Pod): Promise<void> {
+    const { driver, handle } = sourceOf(spec, pod);
+    await this.#context.attachments.check(driver, handle);
   }
 
   async stage({ pod, spec, planned, fsGroup }: { pod: Pod; spec: VolumeSpec; planned: StagedVolume; fsGroup: number | undefined }): Promise<StagedVolume> {

@@ -10,6 +10,7 @@ import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { PodTokens } from '../../ports/tokens.ts';
 import type { VolumePlugin } from '../../ports/volume-plugin.ts';
+import type { AttachGate } from './attach-gate.ts';
 import { AtomicWriter } from './objects/atomic-writer.ts';
 import { DiskMounter } from './disks/disk-mounter.ts';
 import { EmptyDirPlugin } from './kinds/empty-dir.ts';
@@ -48,6 +49,10 @@ export interface VolumeManagerPorts {
   recorder: EventRecorder & NodeEventRecorder;
   /** `volumePluginDir`, for flexVolume. */
   driverDir: string;
+  /** Of volumes that others attach; undefined on a node of its own. */
+  attachGate?: AttachGate | undefined;
+  /** `volumesInUse` of the manager answers otherwise. */
+  onInUseChanged?: (() => void) | undefined;
   /** No API server: claims are bound by what manifests say. */
   standalone: boolean;
   node: () => NodeIdentity;
@@ -65,6 +70,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     makeDirectory: (path, mode) => files.makeDirectory(path, mode),
     plugins: [...(ports.morePlugins ?? []), ...ownPlugins(ports)],
     staging: new StagingArea(ports),
+    attachGate: ports.attachGate,
     applyFsGroup: (pod, path) => applyFsGroup({ files: ports.guardedFiles, clock, log, recorder }, pod, path),
     objects,
     standalone,

@@ -22,6 +22,8 @@ export interface VolumeEntry {
   attempt: Promise<void>;
   /** What it shows changes no more. */
   settled: boolean;
+  /** It waits to be attached to the node. */
+  unattached: boolean;
 }
 
 export interface PodEntry {
@@ -69,7 +71,7 @@ function tooLate(entry: PodEntry, cause: unknown): KubeletError {
   const missing = [...entry.volumes.values()].filter(({ state }) => usableVolume(state) === undefined);
   const namesOf = (list: readonly VolumeEntry[]): string => list.map(({ volume }) => volume.name).join(' ');
   const unprocessed = missing.filter(({ resolved }) => resolved === undefined);
-  return new KubeletError('Timeout', `unmounted volumes=[${namesOf(missing)}], unattached volumes=[], failed to process volumes=[${namesOf(unprocessed)}]: context deadline exceeded`, { op: 'wait for volumes', cause });
+  return new KubeletError('Timeout', `unmounted volumes=[${namesOf(missing)}], unattached volumes=[${namesOf(missing.filter(({ unattached }) => unattached))}], failed to process volumes=[${namesOf(unprocessed)}]: context deadline exceeded`, { op: 'wait for volumes', cause });
 }
 
 /** What containers use: nothing else is made. */

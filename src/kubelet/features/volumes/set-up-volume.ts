@@ -5,7 +5,8 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { MountedVolume } from '../../model/pod-volumes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { pluginFolder, type StagedVolume, type VolumePlugin, type VolumeSpec } from '../../ports/volume-plugin.ts';
+import { pluginFolder, type StagedVolume, type VolumePlugin, type VolumeSpec, type VolumeStaging } from '../../ports/volume-plugin.ts';
+import type { AttachGate } from './attach-gate.ts';
 import { mayBeUsedHere, type NodeIdentity } from './node-affinity.ts';
 import type { PodFolders } from './pod-folders.ts';
 import { claimedSpec, extraGroupsOf, inlineSpec, type ClaimContext } from './resolve-volume.ts';
@@ -24,11 +25,20 @@ export class SetUpFailed extends Error {
   }
 }
 
+/** It waits for others, who will say when they are done: nothing to tell anybody yet. */
+export class NotAttached extends SetUpFailed {
+  constructor(message: string) {
+    super('', message);
+  }
+}
+
 export interface SetUpParts extends ClaimContext {
   plugins: readonly VolumePlugin[];
   folders: PodFolders;
   makeDirectory: (path: string, mode: number) => Promise<void>;
   staging: StagingArea;
+  /** Volumes that others attach to the node; undefined on a node of its own. */
+  attachGate?: AttachGate | undefined;
   node: () => NodeIdentity;
   recorder: EventRecorder;
   /** Gives a volume to the pod's fsGroup, as its fsGroupChangePolicy says. */
@@ -104,7 +114,20 @@ async function stage(parts: SetUpParts, pod: Pod, { spec, plugin }: Resolved, fs
   const { staging } = plugin;
   const planned = await staging?.plan(spec, pod);
   if (staging === undefined || planned === undefined) return undefined;
-  return parts.staging.acquire(staging, { planned, uid: podUid(pod.metadata.uid) }, () => staging.stage({ pod, spec, planned, fsGroup }));
+  const attachedBy = (await staging.attaches?.(spec, pod)) ?? 'byNobody';
+  return parts.staging.acquire(staging, { planned, uid: podUid(pod.metadata.uid), isAttachable: attachedBy !== 'byNobody' }, async (wasFound) => {
+    // What an earlier agent staged was attached then; the API server may be away now.
+    if (attachedBy !== 'byNobody' && !wasFound) await awaitAttached(parts, pod, { spec, staging, key: planned.key, byNode: attachedBy === 'byAnyone' });
+    return staging.stage({ pod, spec, planned, fsGroup });
+  });
+}
+
+async function awaitAttached({ attachGate }: SetUpParts, pod: Pod, { spec, staging, key, byNode }: { spec: VolumeSpec; staging: VolumeStaging; key: string; byNode: boolean }): Promise<void> {
+  if (attachGate === undefined) return;
+  const problem = attachGate.problem(key, spec.name, { byNode });
+  if (problem?.kind === 'wait') throw new NotAttached(problem.message);
+  if (problem !== undefined) throw new SetUpFailed(volumeEvents.failedAttachVolume, problem.message);
+  await inStep('MountVolume.WaitForAttach failed', spec, async () => staging.checkAttached?.(spec, pod));
 }
 
 async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>): Promise<T> {

@@ -9,6 +9,10 @@ import { OPERATION_BACKOFF } from './volume-state.ts';
 interface Stage {
   staging: VolumeStaging;
   users: Set<PodUid>;
+  /** Whether somebody attaches it to the node; unknown for what was only found. */
+  isAttachable: boolean | undefined;
+  /** Seen on disk, and not staged in this agent's life. */
+  wasFound: boolean;
   /** What is known to be there, from this agent or from the disk. */
   staged: StagedVolume | undefined;
   /** Staged in this agent's life: need not be done again. */
@@ -29,36 +33,42 @@ export class StagingArea {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #stages = new Map<string, Stage>();
+  readonly #onInUseChanged: () => void;
+  #inUse = '';
   #stopped = false;
 
-  constructor(options: { clock: Clock; log: Logger }) {
+  constructor(options: { clock: Clock; log: Logger; onInUseChanged?: (() => void) | undefined }) {
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#onInUseChanged = options.onInUseChanged ?? ((): void => undefined);
   }
 
-  /** Upstream's volumesInUse: unique names. */
+  /** Upstream's volumesInUse: unique names of what is attached and used, or not released yet. */
   keysInUse(): string[] {
-    return [...this.#stages].filter(([, { users }]) => users.size > 0).map(([key]) => key).sort();
+    return [...this.#stages].filter(([, stage]) => isInUse(stage)).map(([key]) => key).sort();
   }
 
   /** Seen on disk, with or without a pod that uses it. */
   found(staging: VolumeStaging, staged: StagedVolume, uid?: PodUid): void {
     const stage = this.#stage(staging, staged.key);
     stage.staged ??= staged;
+    stage.wasFound = true;
     if (uid !== undefined) stage.users.add(uid);
   }
 
   /** Makes it ready unless it is, for a pod that keeps it until `release`. */
-  async acquire(staging: VolumeStaging, user: { planned: StagedVolume; uid: PodUid }, make: () => Promise<StagedVolume>): Promise<StagedVolume> {
+  async acquire(staging: VolumeStaging, user: { planned: StagedVolume; uid: PodUid; isAttachable: boolean }, make: (wasFound: boolean) => Promise<StagedVolume>): Promise<StagedVolume> {
     const stage = this.#stage(staging, user.planned.key);
     stage.users.add(user.uid);
+    stage.isAttachable = user.isAttachable;
+    this.#tellInUse();
     stage.timer?.cancel();
     stage.timer = undefined;
     return this.#inLane(stage, async () => {
       if (stage.fresh && stage.staged !== undefined) return stage.staged;
       // Should it fail half-way, or never answer, this is what has to be undone.
       stage.staged ??= user.planned;
-      stage.staged = await make();
+      stage.staged = await make(stage.wasFound);
       stage.fresh = true;
       stage.failures = 0;
       return stage.staged;
@@ -85,10 +95,17 @@ export class StagingArea {
     for (const { timer } of this.#stages.values()) timer?.cancel();
   }
 
+  #tellInUse(): void {
+    const now = this.keysInUse().join('\n');
+    if (now === this.#inUse) return;
+    this.#inUse = now;
+    this.#onInUseChanged();
+  }
+
   #stage(staging: VolumeStaging, key: string): Stage {
     const known = this.#stages.get(key);
     if (known !== undefined) return known;
-    const stage: Stage = { staging, users: new Set(), staged: undefined, fresh: false, lane: Promise.resolve(), failures: 0, timer: undefined };
+    const stage: Stage = { staging, users: new Set(), isAttachable: undefined, wasFound: false, staged: undefined, fresh: false, lane: Promise.resolve(), failures: 0, timer: undefined };
     this.#stages.set(key, stage);
     return stage;
   }
@@ -111,7 +128,9 @@ export class StagingArea {
         if (stage.staged !== undefined) await stage.staging.unstage(stage.staged);
         stage.fresh = false;
         stage.staged = undefined;
+        stage.wasFound = false;
         if (stage.users.size === 0) this.#stages.delete(key);
+        this.#tellInUse();
       } catch (error) {
         stage.failures += 1;
         stage.fresh = false;
@@ -120,4 +139,9 @@ export class StagingArea {
       }
     });
   }
+}
+
+/** A volume must not be taken away from the node before the node has let go of it. */
+function isInUse({ isAttachable, staging, users, staged }: Stage): boolean {
+  return (isAttachable ?? staging.attaches !== undefined) && (users.size > 0 || staged !== undefined);
 }

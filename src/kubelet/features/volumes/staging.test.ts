@@ -26,6 +26,7 @@ function stagedPlugin() {
     },
     staging: {
       plan: () => staged,
+      attaches: () => 'byController',
       stage: async () => {
         calls.push('stage');
         disk.add(staged.key);

@@ -13,7 +13,7 @@ import { measurableVolumes, type MeasurableVolume } from './measured-volumes.ts'
 import { concerns, readyVolumes, sameMetadata, usedVolumes, waitForVolumes, type PodEntry, type VolumeEntry } from './pod-entry.ts';
 import { OrphanFolders } from './orphan-folders.ts';
 import type { FoundVolume } from './pod-folders.ts';
-import { failureText, makeVolume, resolveAny, resolveInline, SetUpFailed, type Made, type Resolved, type SetUpParts } from './set-up-volume.ts';
+import { failureText, makeVolume, resolveAny, resolveInline, NotAttached, SetUpFailed, type Made, type Resolved, type SetUpParts } from './set-up-volume.ts';
 import { findStaged, identifyStaged, tearDownPod, type TearDownParts } from './tear-down-pod.ts';
 import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent } from './volume-state.ts';
 
@@ -102,6 +102,11 @@ export class VolumeManager {
     return entry === undefined ? [] : measurableVolumes(uid, entry);
   }
 
+  /** Something may have been attached to the node: who waits for that tries again. */
+  attachmentsChanged(): void {
+    for (const entry of this.#pods.values()) for (const volume of entry.volumes.values()) if (volume.unattached) this.#refresh(entry, volume);
+  }
+
   blockers(uid: PodUid): Blocker[] {
     return [...(this.#pods.get(uid)?.volumes ?? [])].map(([name, { state }]) => volumeBlocker(name, state)).filter((blocker) => blocker !== undefined);
   }
@@ -174,7 +179,7 @@ export class VolumeManager {
   }
 
   #newVolume(pod: Pod, volume: Volume): VolumeEntry {
-    return { volume, resolved: resolveInline(this.#options, pod, volume), state: initialVolumeState(this.#options.clock.nowMs()), timer: undefined, attempt: Promise.resolve(), settled: false };
+    return { volume, resolved: resolveInline(this.#options, pod, volume), state: initialVolumeState(this.#options.clock.nowMs()), timer: undefined, attempt: Promise.resolve(), settled: false, unattached: false };
   }
 
   #refresh(entry: PodEntry, volume: VolumeEntry): void {
@@ -206,10 +211,12 @@ export class VolumeManager {
       const made = await this.#make(entry, volume);
       againInMs = made.againInMs;
       volume.settled = made.settled;
+      volume.unattached = false;
       this.#step(volume, { kind: 'succeeded', mounted: made.mounted });
     } catch (error) {
       this.#step(volume, { kind: 'failed', error: errorMessage(error) });
-      if (!entry.gone.signal.aborted) this.#report(entry, error instanceof SetUpFailed ? error.reason : volumeEvents.failedMount, errorMessage(error));
+      volume.unattached = error instanceof NotAttached;
+      if (!entry.gone.signal.aborted && !volume.unattached) this.#report(entry, error instanceof SetUpFailed ? error.reason : volumeEvents.failedMount, errorMessage(error));
     } finally {
       slow.cancel();
     }

@@ -22,6 +22,8 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   failCgroupV1: ['src/kubelet/model/config/defaults.test.ts', everyAgent],
   podLogsDir: [feature('container-logs/read-logs'), real('cli')],
   syncFrequency: [feature('pod-workers/pod-workers')],
+  enableControllerAttachDetach: [feature('volumes/attach-gate')],
+  configMapAndSecretChangeDetectionStrategy: [feature('cluster-objects/api-cluster-objects')],
   fileCheckFrequency: [feature('pod-config/file-source')],
   httpCheckFrequency: [feature('pod-config/http-source'), real('sources')],
   'staticPodURL staticPodURLHeader': [real('sources')],
@@ -63,6 +65,8 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
 
 /** What the features call it, where that is not the field's own last name. */
 export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
+  enableControllerAttachDetach: ['byController'],
+  configMapAndSecretChangeDetectionStrategy: ['strategy'],
   syncFrequency: ['resyncMs'],
   fileCheckFrequency: ['periodMs'],
   httpCheckFrequency: ['periodMs'],

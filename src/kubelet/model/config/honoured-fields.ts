@@ -13,7 +13,6 @@ const reservedPids = 'a reservation of pids has no effect yet';
 const enforcement = 'the cgroups of the system and of Kubernetes are not limited';
 const shutdown = 'node shutdown is not watched for yet';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
-const remoteVolumes = 'without an API server nothing is attached';
 
 export const honouredFields: Readonly<Record<string, Parity>> = {
   kind: honoured(),
@@ -103,7 +102,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   evictionMinimumReclaim: notYet(eviction),
   mergeDefaultEvictionSettings: partly(`decides which thresholds are kept out of the allocatable of the node; ${eviction}`),
   podsPerCore: honoured(),
-  enableControllerAttachDetach: notYet(remoteVolumes),
+  enableControllerAttachDetach: honoured(),
   protectKernelDefaults: notYet('kernel settings are neither checked nor changed'),
   makeIPTablesUtilChains: notYet('no iptables chains are made'),
   iptablesMasqueradeBit: honoured(unaffected),
@@ -115,7 +114,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   containerLogMaxFiles: honoured(),
   containerLogMaxWorkers: honoured(),
   containerLogMonitorInterval: honoured(),
-  configMapAndSecretChangeDetectionStrategy: notYet(apiServer),
+  configMapAndSecretChangeDetectionStrategy: honoured(),
   systemReserved: partly(`kept out of the allocatable of the node and of the cgroup of all pods; ${reservedPids}`),
   kubeReserved: partly(`kept out of the allocatable of the node and of the cgroup of all pods; ${reservedPids}`),
   reservedSystemCPUs: partly('counts as that many reserved CPUs; no container is kept off these CPUs yet'),

@@ -152,6 +152,8 @@ export interface NetworkConfig {
 export interface VolumesConfig {
   /** Programs that are drivers of flexVolume. */
   readonly driverDir: string;
+  /** The control plane attaches volumes to the node, not the node itself. */
+  readonly controllerAttaches: boolean;
   /** How often what volumes hold is measured; 0 or less: never. */
   readonly statsPeriodMs: number;
 }
@@ -347,7 +349,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     eviction: eviction(given),
     runtime: runtime(given),
     network: { clusterDomain: given.clusterDomain ?? '', clusterDns: given.clusterDNS ?? [], resolvConf: given.resolvConf },
-    volumes: { driverDir: given.volumePluginDir.replace(/\/+$/, ''), statsPeriodMs: msOf(given.volumeStatsAggPeriod) },
+    volumes: { controllerAttaches: given.enableControllerAttachDetach, driverDir: given.volumePluginDir.replace(/\/+$/, ''), statsPeriodMs: msOf(given.volumeStatsAggPeriod) },
     containerLogs: {
       podLogsDir: given.podLogsDir,
       maxSizeBytes: quantityNumber(given.containerLogMaxSize) ?? 0,

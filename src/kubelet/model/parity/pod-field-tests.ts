@@ -110,7 +110,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   ProjectedVolumeSource: { sources: [volume('kinds/plugins'), around], defaultMode: [objectFields, fields] },
   VolumeProjection: {
     'secret downwardAPI configMap': [volume('kinds/plugins'), around],
-    'serviceAccountToken clusterTrustBundle': [volume('objects/service-account-tokens'), fields],
+    'serviceAccountToken clusterTrustBundle': [volume('objects/projected-tokens'), fields],
     podCertificate: [objectFields, fields],
   },
   SecretProjection: { name: [volume('kinds/plugins'), around], items: [volume('kinds/plugins'), fields], optional: [objectFields, fields] },

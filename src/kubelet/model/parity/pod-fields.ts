@@ -88,7 +88,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   ProjectedVolumeSource: yes('sources defaultMode'),
   VolumeProjection: {
     ...yes('secret downwardAPI configMap'),
-    serviceAccountToken: whole(honoured('renewed at 80 % of its life; static pods, and without an API server there are no others, may not have one, as in upstream')),
+    serviceAccountToken: whole(honoured('renewed at 80 % of its life, on disk for a start while the API server is away; static pods may not have one, as in upstream')),
     clusterTrustBundle: whole(honoured('static pods may not have one, as in upstream; in any other refused when it is to be mounted, as upstream does with its gate ClusterTrustBundleProjection off')),
     podCertificate: whole(honoured('static pods may not have one, as in upstream; in any other refused when it is to be mounted, as upstream does with its gate PodCertificateRequest off')),
   },

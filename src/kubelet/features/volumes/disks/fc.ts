@@ -33,7 +33,7 @@ export class FibreChannelDisks implements DiskSource {
     const { targetWWNs = [], wwids = [], lun = 0 } = sourceOf(spec) ?? {};
     const byWwn = targetWWNs.length > 0;
     if ([...targetWWNs, ...wwids].some((name) => name.includes('/'))) throw new KubeletError('Invalid', `fc: ${JSON.stringify([...targetWWNs, ...wwids].join(' '))} names no disk`);
-    return { id: byWwn ? `${targetWWNs.join(',')}:${lun}` : wwids.join(','), folder: byWwn ? `${targetWWNs.join('-')}-lun-${lun}` : wwids.join('-'), context: {} };
+    return { id: byWwn ? `[${targetWWNs.join(' ')}]:${lun}` : `[${wwids.join(' ')}]`, folder: byWwn ? `${targetWWNs.join('-')}-lun-${lun}` : wwids.join('-'), context: {} };
   }
 
   /** A disk that is there already is not looked for; multipath, where it has one path, is given the chance of more. */

@@ -54,6 +54,11 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     return this.#source.sourceOf(spec) !== undefined;
   }
 
+  /** Logging in is the node's own doing; the control plane only notes who has it. */
+  attaches(): 'byAnyone' {
+    return 'byAnyone';
+  }
+
   plan(spec: VolumeSpec): StagedVolume {
     const { id, folder, context } = this.#source.describe(spec);
     // Portals, names of targets and ids of disks come from whoever wrote the pod: none may lead elsewhere, or be taken for an option.

@@ -14,6 +14,7 @@ import { FakeProcesses } from '../../../ports/testing/fake-processes.ts';
 import type { TokenSource } from '../../../ports/tokens.ts';
 import { podTokens } from '../../tokens/testing/pod-tokens.ts';
 import type { VolumePlugin } from '../../../ports/volume-plugin.ts';
+import type { AttachGate } from '../attach-gate.ts';
 import { createVolumeManager } from '../create-volume-manager.ts';
 
 export const ROOT = '/var/lib/kubelet';
@@ -65,6 +66,8 @@ export interface VolumeWorldOptions {
   tokens?: TokenSource;
   plugins?: readonly VolumePlugin[];
   labels?: Record<string, string>;
+  attachGate?: AttachGate;
+  onInUseChanged?: () => void;
 }
 
 /** A volume manager on a fake host, with objects and events in reach. `restart` gives a new manager on the same host. */
@@ -92,6 +95,8 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       recorder: { event: (pod, type, reason, message) => events.push(`${pod.metadata.name} ${type} ${reason} ${message}`), nodeEvent: (type, reason, message) => events.push(`node ${type} ${reason} ${message}`) },
       standalone: options.standalone ?? true,
       driverDir: '/drivers',
+      attachGate: options.attachGate,
+      onInUseChanged: options.onInUseChanged,
       node: () => ({ name: 'node-1', labels: { 'kubernetes.io/hostname': 'node-1', ...options.labels } }),
       nodeAllocatable: () => ({ cpu: '3500m', memory: '8Gi', 'ephemeral-storage': '50Gi' }),
       morePlugins: options.plugins ?? [],

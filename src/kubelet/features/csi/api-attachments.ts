@@ -1,0 +1,53 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import { volumeAttachments } from '../../../api/client/resource-types.ts';
+import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Attachments } from './csi-lookup.ts';
+import { attachmentName } from './csi-names.ts';
+
+/** gRPC's RESOURCE_EXHAUSTED: the node takes no more volumes of this driver. */
+const EXHAUSTED = 8;
+
+export interface ApiAttachmentsOptions {
+  readonly client: ApiClient;
+  readonly nodeName: string;
+  /** The driver could not attach for want of room: what is known of its room is out of date. */
+  readonly onExhausted: (driver: string) => void;
+}
+
+/**
+ * What was attached to this node, as its VolumeAttachments say. A node may ask for its own by name and follow none: who waits is woken by the node's
+ * status, which names what is attached.
+ */
+export class ApiAttachments implements Attachments {
+  readonly #options: ApiAttachmentsOptions;
+
+  constructor(options: ApiAttachmentsOptions) {
+    this.#options = options;
+  }
+
+  /** Upstream: csi_attacher.go WaitForAttach, in its words. */
+  async check(driver: string, handle: string): Promise<void> {
+    const attachment = await this.#read(driver, handle);
+    const { name, deletionTimestamp } = attachment.metadata;
+    const { attached = false, attachError } = attachment.status ?? {};
+    if (deletionTimestamp !== undefined) throw new KubeletError('Unavailable', 'volume attachment is being deleted');
+    if (attached) return;
+    if (attachError?.errorCode === EXHAUSTED) this.#options.onExhausted(driver);
+    throw new KubeletError('Unavailable', attachError === undefined ? `volume ${handle} is not attached for volume attachment ${name}` : (attachError.message ?? ''));
+  }
+
+  async publishContext(driver: string, handle: string): Promise<Readonly<Record<string, string>>> {
+    return (await this.#read(driver, handle)).status?.attachmentMetadata ?? {};
+  }
+
+  async #read(driver: string, handle: string): Promise<VolumeAttachment> {
+    const { client, nodeName } = this.#options;
+    const name = attachmentName(handle, driver, nodeName);
+    try {
+      return await client.get(volumeAttachments, { namespace: '', name });
+    } catch (error) {
+      throw new KubeletError('Unavailable', `volume ${handle} has GET error for volume attachment ${name}: ${errorMessage(error)}`, { op: 'get volumeattachments', cause: error });
+    }
+  }
+}

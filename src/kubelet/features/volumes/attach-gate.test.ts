@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { podUid } from '../../model/ids.ts';
+import type { AttachedBy, StagedVolume, VolumePlugin } from '../../ports/volume-plugin.ts';
+import { AttachGate } from './attach-gate.ts';
+import { testPod, volumeWorld } from './testing/volume-world.ts';
+import type { VolumeManager } from './volume-manager.ts';
+
+const KEY = 'kubernetes.io/csi/d^h';
+
+/** A pod with one attachable volume; `seen` is what the node tells of its volumes in use. */
+function setUp({ byController = true, attachedBy = 'byController' as AttachedBy } = {}) {
+  const staged: StagedVolume = { key: KEY, path: '/global' };
+  const calls: string[] = [];
+  const state = { checked: undefined as string | undefined, found: [] as StagedVolume[] };
+  const plugin: VolumePlugin = {
+    name: 'test/disk',
+    supports: (spec) => spec.kind === 'inline' && spec.volume.csi !== undefined,
+    setUp: async () => {
+      calls.push('setUp');
+      return { hostPath: '/x', readOnly: false, selinuxRelabel: false };
+    },
+    staging: {
+      attaches: () => attachedBy,
+      checkAttached: async () => {
+        calls.push('check');
+        if (state.checked !== undefined) throw new Error(state.checked);
+      },
+      plan: () => staged,
+      stage: async () => {
+        calls.push('stage');
+        return staged;
+      },
+      unstage: async () => void calls.push('unstage'),
+      identify: async () => staged,
+      findStaged: async () => state.found,
+    },
+  };
+  const told: string[][] = [];
+  const managers: VolumeManager[] = [];
+  const gate = new AttachGate({ byController, onChange: () => managers.forEach((each) => each.attachmentsChanged()) });
+  const world = volumeWorld({ plugins: [plugin], attachGate: gate, onInUseChanged: () => told.push(world.manager.volumesInUse()) });
+  managers.push(world.manager);
+  const pod = testPod('u1', [{ name: 'v', csi: { driver: 'd' } }]);
+  return { ...world, pod, gate, calls, told, state };
+}
+
+describe('a volume that the control plane attaches', () => {
+  it('is told to be in use, waited for without a word, and used the moment the node\'s status names it', async () => {
+    const { manager, clock, pod, gate, calls, told, events } = setUp();
+    const ready = manager.ensure(pod);
+    await clock.settle();
+    assert.deepEqual([told, manager.blockers(podUid('u1'))[0]?.cause], [[[KEY]], 'Volume has not been added to the list of VolumesInUse in the node\'s volume status for volume "v"']);
+    gate.attached([KEY]);
+    await clock.settle();
+    assert.deepEqual(calls, [], 'not before the API server knows that it is in use');
+    gate.reported([KEY]);
+    await ready;
+    assert.deepEqual([calls, events], [['check', 'stage', 'setUp'], []]);
+  });
+
+  it('is missing for too long: the pod is told in upstream\'s words which one', async () => {
+    const { manager, clock, pod, gate } = setUp();
+    gate.reported([KEY]);
+    const waiting = assert.rejects(manager.ensure(pod), { message: 'unmounted volumes=[v], unattached volumes=[v], failed to process volumes=[]: context deadline exceeded' });
+    await clock.advance(124_000);
+    await waiting;
+    manager.stop();
+  });
+
+  it('that could not be attached is an event with what the driver said', async () => {
+    const { manager, clock, pod, gate, events, state } = setUp();
+    state.checked = 'no room';
+    gate.reported([KEY]);
+    gate.attached([KEY]);
+    void manager.ensure(pod).catch(() => undefined);
+    await clock.settle();
+    assert.deepEqual(events, ['pod-u1 Warning FailedMount MountVolume.WaitForAttach failed for volume "v" : no room']);
+    manager.stop();
+  });
+
+  it('stays in use until the node has let go of it', async () => {
+    const { manager, pod, gate, told, clock } = setUp();
+    gate.reported([KEY]);
+    gate.attached([KEY]);
+    await manager.ensure(pod);
+    await manager.tearDown(podUid('u1'));
+    await clock.settle();
+    assert.deepEqual([told, manager.volumesInUse()], [[[KEY], []], []]);
+  });
+
+  it('that an earlier agent used is used without asking', async () => {
+    const { manager, pod, calls, state } = setUp();
+    state.found = [{ key: KEY, path: '/global' }];
+    await manager.reconstruct();
+    await manager.ensure(pod);
+    assert.deepEqual(calls, ['stage', 'setUp']);
+  });
+});
+
+describe('a node that attaches volumes itself', () => {
+  it('cannot attach those of CSI drivers, as upstream', async () => {
+    const { manager, pod, clock, events } = setUp({ byController: false });
+    void manager.ensure(pod).catch(() => undefined);
+    await clock.settle();
+    assert.deepEqual(events, ['pod-u1 Warning FailedAttachVolume AttachVolume.Attach failed for volume "v" : attaching volumes from the kubelet is not supported']);
+    manager.stop();
+  });
+
+  it('needs nobody for disks it logs in to', async () => {
+    const { manager, pod, calls } = setUp({ byController: false, attachedBy: 'byAnyone' });
+    await manager.ensure(pod);
+    assert.deepEqual(calls, ['check', 'stage', 'setUp']);
+  });
+});
