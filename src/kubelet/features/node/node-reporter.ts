@@ -88,7 +88,8 @@ export class NodeReporter {
     this.#loop = createLoop({
       name: 'node status',
       ...time,
-      periodMs: () => (this.#failures === 0 ? settings.updatePeriodMs : Math.max(0, this.#retryAtMs - time.clock.monotonicMs())),
+      // Never nothing: fractions of a millisecond may keep a timer from reaching the moment it was set for.
+      periodMs: () => (this.#failures === 0 ? settings.updatePeriodMs : Math.max(1, this.#retryAtMs - time.clock.monotonicMs())),
       jitterFactor: JITTER,
       pass: () => this.#pass(),
     });
