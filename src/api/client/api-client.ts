@@ -50,6 +50,8 @@ export interface WatchOptions {
   readonly allowBookmarks?: boolean;
   /** WatchList: first all objects as ADDED, then a bookmark with the annotation `k8s.io/initial-events-end`. */
   readonly sendInitialEvents?: boolean;
+  /** The server ends it by itself after so long. */
+  readonly timeoutSeconds?: number;
 }
 
 export type WatchEvent<T> =

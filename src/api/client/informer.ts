@@ -7,6 +7,7 @@ import type { ApiClient } from './api-client.ts';
 import { ObjectStore } from './object-store.ts';
 import type { IndexBy, ObjectIndex, ObjectLister } from './object-store.ts';
 import { reflect } from './reflector.ts';
+import type { FollowProblem } from './reflector.ts';
 import type { ApiObject, ObjectKey, ResourceType } from './resource-type.ts';
 import { formatKey, keyOf } from './resource-type.ts';
 
@@ -52,6 +53,14 @@ export interface InformersOptions {
   readonly log: Logger;
 }
 
+/** An informer that is started and stopped by itself. */
+export interface OwnInformer<T extends ApiObject> extends Informer<T> {
+  start(): void;
+  stop(): Promise<void>;
+  /** Why what it shows may be old, and since when; undefined while it is up to date. */
+  problem(): FollowProblem | undefined;
+}
+
 export function createInformers(options: InformersOptions): Informers {
   const informers = new Map<string, { readonly informer: LiveInformer<ApiObject>; readonly type: ResourceType }>();
   const controller = new AbortController();
@@ -95,16 +104,21 @@ export interface FollowOptions<T extends ApiObject> extends InformersOptions {
   readonly namespace: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** What is kept in place of each object. */
+  readonly transform?: (object: T) => T;
 }
 
 /** An informer of a part of a kind (the pods of one node, say), on its own watch. */
-export function createInformer<T extends ApiObject>(options: FollowOptions<T>): Informer<T> & { start(): void; stop(): Promise<void> } {
+export function createInformer<T extends ApiObject>(options: FollowOptions<T>): OwnInformer<T> {
   const controller = new AbortController();
   let running: Promise<void> | undefined;
+  let problem: FollowProblem | undefined;
+  const onProblem = (now: FollowProblem | undefined): void => void (problem = now);
   const informer = new LiveInformer<T>(options.type, options.log);
   return Object.assign(informer, {
+    problem: () => problem,
     start: () => {
-      running ??= reflect({ ...options, sink: informer }, controller.signal);
+      running ??= reflect({ ...options, sink: informer, onProblem }, controller.signal);
       inBackground(options.log, `follow ${options.type.plural}`, running);
     },
     stop: async () => {

@@ -1,33 +1,32 @@
 import { backoffDelayMs } from '../../base/backoff.ts';
 import type { BackoffCurve } from '../../base/backoff.ts';
 import { sleep, withDeadline } from '../../base/clock.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { jitter } from '../../base/random.ts';
 import type { Random } from '../../base/random.ts';
-import { ApiStatusError, isApiError } from '../status/api-status-error.ts';
-import type { ApiClient, WatchEvent } from './api-client.ts';
-import { formatKey, keyOf } from './resource-type.ts';
+import { watchSilence } from '../../base/silence.ts';
+import { isApiError } from '../status/api-status-error.ts';
+import type { ApiClient } from './api-client.ts';
 import type { ApiObject, ResourceType } from './resource-type.ts';
+import { WatchSession, WentBack } from './watch-session.ts';
+import type { ReflectorSink } from './watch-session.ts';
 
 /** Upstream's curve of reflectors (800 ms to 30 s, stretched by up to as much again) with an earlier first try. */
 const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 30_000, factor: 2 };
 /** Failures so far apart do not add up. */
 const FORGET_FAILURES_MS = 120_000;
+/** A server may ask for any pause; it is asked whether it still means it. */
+const LONGEST_PAUSE_MS = 300_000;
 const LIST_LIMIT_MS = 60_000;
 const PAGE = 500;
-/** API servers send a bookmark about once a minute: so long without a word means that nobody is at the other end. Watching again from where one was costs nearly nothing. */
+/** API servers send a bookmark about once a minute: so long without a word means that nobody is at the other end. */
 const SILENCE_LIMIT_MS = 150_000;
 /** A watch that ends by itself before this, having said nothing, counts as a failure. */
 const SHORTEST_WATCH_MS = 1_000;
-
-/** Where a reflector delivers: calls come in order, synchronously. */
-export interface ReflectorSink<T> {
-  /** All there is, in place of everything known before. */
-  replace(items: readonly T[]): void;
-  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
-}
+/** Servers are asked to end a watch after this, and up to as much again: so that all are spread over all servers in time. */
+const WATCH_SECONDS = 300;
 
 export interface ReflectorOptions<T extends ApiObject> {
   readonly client: ApiClient;
@@ -40,17 +39,34 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly sink: ReflectorSink<T>;
+  /** What is delivered in place of each object: what nobody reads need not be kept (`withoutManagedFields`). */
+  readonly transform?: (object: T) => T;
+  /** Called with each failure, and with undefined when what is delivered is up to date again. */
+  readonly onProblem?: (problem: FollowProblem | undefined) => void;
+}
+
+/** Why objects may be old. */
+export interface FollowProblem {
+  /** Wall time of the first failure in a row. */
+  readonly sinceMs: number;
+  readonly error: unknown;
 }
 
 /** What comes next. `watch` goes on after `version`; `list` begins anew, at least at `version` where there is one. */
 type Step = { readonly kind: 'list'; readonly version: string } | { readonly kind: 'watch'; readonly version: string };
 
+/** Without who set which field, which is half of many objects and only of interest to those who write. */
+export function withoutManagedFields<T extends ApiObject>(object: T): T {
+  const { managedFields, ...metadata } = object.metadata;
+  return managedFields === undefined ? object : { ...object, metadata };
+}
+
 /**
  * Follows all objects of a kind: lists, then watches, for as long as `signal` is not aborted (upstream: client-go tools/cache Reflector).
- * 1. A watch that ends goes on from the last version that was seen, bookmarks included; only `410` lists again.
- * 2. Servers that stream their lists (WatchList) are asked to; one that refuses is listed in pages from then on.
+ * 1. A watch that ends goes on from the last version that was seen, bookmarks included; only `410`, and a server that went back in time, list again.
+ * 2. Servers that stream their lists (WatchList) are asked to; one that refuses, or does not come to an end, is listed in pages from then on.
  * 3. The sink never gets a part of a list: what a streamed list has sent counts when its end is announced.
- * 4. Failures wait, longer each time; they never end it.
+ * 4. Failures wait, longer each time, and at least as long as the server says; they never end it.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<void> {
   await new Reflector(options, signal).run();
@@ -59,13 +75,18 @@ export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>,
 class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #signal: AbortSignal;
+  /** Of watches and lists, before they are delivered. */
+  readonly #sink: ReflectorSink<T>;
   #streamsLists = true;
   #failures = 0;
   #lastFailureMs = -Infinity;
+  #problemSinceMs: number | undefined;
 
   constructor(options: ReflectorOptions<T>, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
+    const { sink, transform } = options;
+    this.#sink = transform === undefined ? sink : { replace: (items) => sink.replace(items.map(transform)), event: (type, object) => sink.event(type, transform(object)) };
   }
 
   async run(): Promise<void> {
@@ -81,27 +102,33 @@ class Reflector<T extends ApiObject> {
   }
 
   async #afterFailure(step: Step, error: unknown): Promise<Step> {
-    const { clock, random, log, type } = this.#options;
+    const { clock, random, log, type, onProblem } = this.#options;
     const { version, cause } = error instanceof WatchFailure ? error : { version: step.version, cause: error };
-    if (isApiError(cause, 'Expired', 'Gone')) {
+    const next = nextAfterFailure(step, version, cause);
+    if (isApiError(cause, 'Expired', 'Gone') && (step.kind === 'watch' || step.version !== '')) {
       log.debug(2, 'The past that is being followed was forgotten, listing again', { kind: type.kind, version });
-      // A list that is refused as too old is asked for without a version; a watch lists at least what it saw.
-      if (step.kind === 'watch') return { kind: 'list', version };
-      if (step.version !== '') return { kind: 'list', version: '' };
+      return next;
     }
     const nowMs = clock.monotonicMs();
     this.#failures = nowMs - this.#lastFailureMs > FORGET_FAILURES_MS ? 1 : this.#failures + 1;
     this.#lastFailureMs = nowMs;
+    this.#problemSinceMs ??= clock.nowMs();
+    onProblem?.({ sinceMs: this.#problemSinceMs, error: cause });
     log.debug(this.#failures === 1 ? 2 : 4, 'Following objects failed, trying again', { kind: type.kind, step: step.kind, error: errorMessage(cause) });
-    await sleep(clock, jitter(random, backoffDelayMs(retryCurve, this.#failures), 1), this.#signal).catch(() => undefined);
-    // A server that was rolled back does not know the version yet: what it has is better than nothing.
-    if (step.kind === 'list') return { kind: 'list', version: isApiError(cause, 'Timeout') ? '' : step.version };
-    return { kind: 'watch', version };
+    const pauseMs = Math.max(jitter(random, backoffDelayMs(retryCurve, this.#failures), 1), askedPauseMs(cause, random));
+    await sleep(clock, pauseMs, this.#signal).catch(() => undefined);
+    return next;
+  }
+
+  #worked(): void {
+    if (this.#problemSinceMs === undefined) return;
+    this.#problemSinceMs = undefined;
+    this.#options.onProblem?.(undefined);
   }
 
   async #list(version: string): Promise<Step> {
     if (this.#streamsLists) return await this.#watch(version, true);
-    const { client, type, namespace, labelSelector, fieldSelector, clock, sink } = this.#options;
+    const { client, type, namespace, labelSelector, fieldSelector, clock } = this.#options;
     const items: T[] = [];
     let next: string | undefined;
     let resourceVersion = '';
@@ -112,7 +139,10 @@ class Reflector<T extends ApiObject> {
       resourceVersion = got.resourceVersion;
       next = got.continue === '' ? undefined : got.continue;
     } while (next !== undefined && !this.#signal.aborted);
-    if (!this.#signal.aborted) sink.replace(items);
+    if (!this.#signal.aborted) {
+      this.#sink.replace(items);
+      this.#worked();
+    }
     return { kind: 'watch', version: resourceVersion };
   }
 
@@ -123,14 +153,14 @@ class Reflector<T extends ApiObject> {
     const stop = new AbortController();
     const abort = (): void => stop.abort();
     this.#signal.addEventListener('abort', abort, { once: true });
-    const session = new WatchSession(this.#options.sink, from, streamList, clock);
-    let silent: (() => void) | undefined;
-    const silence = new Promise<void>((resolve) => (silent = resolve));
-    stop.signal.addEventListener('abort', () => silent?.(), { once: true });
-    const guard = session.guard(() => silent?.());
+    const session = new WatchSession(this.#sink, from, streamList);
+    const ended = Promise.withResolvers<'ended' | 'silent'>();
+    stop.signal.addEventListener('abort', () => ended.resolve('ended'), { once: true });
+    const silence = watchSilence(clock, SILENCE_LIMIT_MS, () => ended.resolve('silent'));
+    let how: 'ended' | 'silent';
     try {
       // A server that does not end what was aborted must not hold this up: whoever is done first counts.
-      await Promise.race([this.#consume(session, stop.signal), silence]);
+      how = await Promise.race([this.#consume(session, silence.heard, stop.signal), ended.promise]);
     } catch (error) {
       if (streamList && !session.heard && isApiError(error, 'Invalid', 'BadRequest', 'MethodNotAllowed')) {
         this.#streamsLists = false;
@@ -139,22 +169,49 @@ class Reflector<T extends ApiObject> {
       throw new WatchFailure(session.version, error);
     } finally {
       session.close();
-      guard.cancel();
+      silence.cancel();
       stop.abort();
       this.#signal.removeEventListener('abort', abort);
     }
-    if (!session.heard && clock.monotonicMs() - startedMs < SHORTEST_WATCH_MS && !this.#signal.aborted) throw new WatchFailure(session.version, new KubeletError('Unavailable', 'a watch ended at once'));
-    if (session.heard) this.#failures = 0;
-    return session.complete ? { kind: 'watch', version: session.version } : { kind: 'list', version: from };
+    return this.#afterWatch(session, { from, how, livedMs: clock.monotonicMs() - startedMs });
   }
 
-  async #consume(session: WatchSession<T>, signal: AbortSignal): Promise<void> {
-    const { client, type, namespace, labelSelector, fieldSelector } = this.#options;
-    const options = { labelSelector, fieldSelector, resourceVersion: session.version, allowBookmarks: true, ...(session.complete ? {} : { sendInitialEvents: true }) };
-    for await (const event of client.watch(type, namespace, options, signal)) {
-      if (!session.take(event)) return;
+  #afterWatch(session: WatchSession<T>, { from, how, livedMs }: { readonly from: string; readonly how: 'ended' | 'silent'; readonly livedMs: number }): Step {
+    if (!session.heard && livedMs < SHORTEST_WATCH_MS && !this.#signal.aborted) throw new WatchFailure(session.version, new KubeletError('Unavailable', 'a watch ended at once'));
+    if (session.heard) this.#failures = 0;
+    if (!session.complete) {
+      if (how === 'silent') this.#streamsLists = false;
+      return { kind: 'list', version: from };
     }
+    // A server that was put back in time says nothing to who waits for its future. One that says nothing at all is asked for everything it has.
+    return how === 'silent' && !session.heard ? { kind: 'list', version: '' } : { kind: 'watch', version: session.version };
   }
+
+  async #consume(session: WatchSession<T>, heard: () => void, signal: AbortSignal): Promise<'ended'> {
+    const { client, type, namespace, labelSelector, fieldSelector, random } = this.#options;
+    const timeoutSeconds = Math.floor(jitter(random, WATCH_SECONDS, 1));
+    const options = { labelSelector, fieldSelector, resourceVersion: session.version, allowBookmarks: true, timeoutSeconds, ...(session.complete ? {} : { sendInitialEvents: true }) };
+    for await (const event of client.watch(type, namespace, options, signal)) {
+      if (!session.take(event)) break;
+      heard();
+      if (session.complete) this.#worked();
+    }
+    return 'ended';
+  }
+}
+
+/** What is tried next, after a pause unless the past was forgotten. A list that is refused as too old is asked for without a version; a watch lists at least what it saw. */
+function nextAfterFailure(step: Step, version: string, cause: unknown): Step {
+  if (isApiError(cause, 'Expired', 'Gone')) return { kind: 'list', version: step.kind === 'watch' ? version : '' };
+  // A server that was put back does not know the version yet (upstream: ResourceVersionTooLarge): what it has counts.
+  if (cause instanceof WentBack || isApiError(cause, 'Timeout')) return { kind: 'list', version: '' };
+  return { kind: step.kind, version: step.kind === 'watch' ? version : step.version };
+}
+
+/** The pause that a server asks for (Retry-After), so that not all come back at the same moment. */
+function askedPauseMs(cause: unknown, random: Random): number {
+  const seconds = isApiError(cause) ? (cause.details?.retryAfterSeconds ?? 0) : 0;
+  return Math.min(jitter(random, seconds * 1000, 0.5), LONGEST_PAUSE_MS);
 }
 
 /** A watch failed having come to `version`. */
@@ -166,75 +223,5 @@ class WatchFailure extends Error {
     super(errorMessage(cause));
     this.version = version;
     this.cause = cause;
-  }
-}
-
-/** What one watch has said so far. */
-class WatchSession<T extends ApiObject> {
-  /** Where a next watch goes on. */
-  version: string;
-  /** Whether the sink has everything: at once, or when the streamed list has ended. */
-  complete: boolean;
-  /** Whether a word came at all. */
-  heard = false;
-  readonly #sink: ReflectorSink<T>;
-  readonly #clock: Clock;
-  #initial: Map<string, T> | undefined;
-  #open = true;
-  #lastMs: number;
-
-  constructor(sink: ReflectorSink<T>, version: string, streamList: boolean, clock: Clock) {
-    this.#sink = sink;
-    this.#clock = clock;
-    this.version = version;
-    this.complete = !streamList;
-    this.#initial = streamList ? new Map() : undefined;
-    this.#lastMs = clock.monotonicMs();
-  }
-
-  close(): void {
-    this.#open = false;
-  }
-
-  /** Calls `silent` when nothing was heard for too long. One timer, however much is said. */
-  guard(silent: () => void): Timer {
-    let timer: Timer;
-    const look = (): void => {
-      const leftMs = this.#lastMs + SILENCE_LIMIT_MS - this.#clock.monotonicMs();
-      if (leftMs <= 0) silent();
-      else timer = this.#clock.setTimer(leftMs, look);
-    };
-    timer = this.#clock.setTimer(SILENCE_LIMIT_MS, look);
-    return { cancel: () => timer.cancel() };
-  }
-
-  /** False when the watch was given up; throws what the server says is wrong. */
-  take(event: WatchEvent<T>): boolean {
-    if (!this.#open) return false;
-    this.#lastMs = this.#clock.monotonicMs();
-    if (event.type === 'ERROR') throw event.error instanceof ApiStatusError ? event.error : new ApiStatusError('InternalError', errorMessage(event.error), undefined, event.error);
-    this.heard = true;
-    if (event.type === 'BOOKMARK') {
-      this.#bookmark(event);
-      return true;
-    }
-    const { object } = event;
-    if (this.#initial === undefined) {
-      this.version = object.metadata.resourceVersion ?? this.version;
-      this.#sink.event(event.type, object);
-    } else if (event.type === 'DELETED') this.#initial.delete(formatKey(keyOf(object)));
-    else this.#initial.set(formatKey(keyOf(object)), object);
-    return true;
-  }
-
-  #bookmark({ resourceVersion, initialEventsEnd }: { readonly resourceVersion: string; readonly initialEventsEnd: boolean }): void {
-    if (this.#initial !== undefined) {
-      if (!initialEventsEnd) return;
-      const items = [...this.#initial.values()];
-      this.#initial = undefined;
-      this.complete = true;
-      this.#sink.replace(items);
-    }
-    this.version = resourceVersion;
   }
 }

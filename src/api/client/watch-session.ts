@@ -1,0 +1,83 @@
+import { errorMessage } from '../../base/errors.ts';
+import { ApiStatusError } from '../status/api-status-error.ts';
+import type { WatchEvent } from './api-client.ts';
+import { formatKey, keyOf } from './resource-type.ts';
+import type { ApiObject } from './resource-type.ts';
+
+/** Where a reflector delivers: calls come in order, synchronously. */
+export interface ReflectorSink<T> {
+  /** All there is, in place of everything known before. */
+  replace(items: readonly T[]): void;
+  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
+}
+
+/** The server tells an older past than it did before: its store was put back (a restored etcd). What is known has to be asked for anew. */
+export class WentBack extends Error {
+  constructor(before: string, now: string) {
+    super(`the server was at resource version ${before} and is at ${now} now`);
+    this.name = 'WentBack';
+  }
+}
+
+/** What one watch has said so far. */
+export class WatchSession<T extends ApiObject> {
+  /** Where a next watch goes on. */
+  version: string;
+  /** Whether the sink has everything: at once, or when the streamed list has ended. */
+  complete: boolean;
+  /** Whether a word came at all. */
+  heard = false;
+  readonly #sink: ReflectorSink<T>;
+  #initial: Map<string, T> | undefined;
+  #open = true;
+
+  constructor(sink: ReflectorSink<T>, version: string, streamList: boolean) {
+    this.#sink = sink;
+    this.version = version;
+    this.complete = !streamList;
+    this.#initial = streamList ? new Map() : undefined;
+  }
+
+  close(): void {
+    this.#open = false;
+  }
+
+  /** False when the watch was given up; throws what the server says is wrong. */
+  take(event: WatchEvent<T>): boolean {
+    if (!this.#open) return false;
+    if (event.type === 'ERROR') throw event.error instanceof ApiStatusError ? event.error : new ApiStatusError('InternalError', errorMessage(event.error), undefined, { cause: event.error });
+    this.heard = true;
+    if (event.type === 'BOOKMARK') {
+      this.#bookmark(event);
+      return true;
+    }
+    const { object } = event;
+    if (this.#initial === undefined) {
+      this.#goOn(object.metadata.resourceVersion ?? this.version);
+      this.#sink.event(event.type, object);
+    } else if (event.type === 'DELETED') this.#initial.delete(formatKey(keyOf(object)));
+    else this.#initial.set(formatKey(keyOf(object)), object);
+    return true;
+  }
+
+  #bookmark({ resourceVersion, initialEventsEnd }: { readonly resourceVersion: string; readonly initialEventsEnd: boolean }): void {
+    if (this.#initial === undefined) return this.#goOn(resourceVersion);
+    if (!initialEventsEnd) return;
+    const items = [...this.#initial.values()];
+    this.#initial = undefined;
+    this.complete = true;
+    this.#sink.replace(items);
+    this.version = resourceVersion;
+  }
+
+  #goOn(version: string): void {
+    if (isOlder(version, this.version)) throw new WentBack(this.version, version);
+    this.version = version;
+  }
+}
+
+/** Versions of one kind may be compared as numbers (upstream: apimachinery resourceversion); what is no number is never older. */
+function isOlder(one: string, other: string): boolean {
+  if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return false;
+  return one.length === other.length ? one < other : one.length < other.length;
+}
