@@ -47,7 +47,7 @@ export const allowed: Record<string, readonly string[]> = {
   'node-network/dns': ['base', 'api'],
   'node-network/adapters': ['base', 'node-network/service-routing', 'node-network/dns'],
   'node-network/cmd': ['base', 'api', 'client', 'node-network/service-routing', 'node-network/dns', 'node-network/adapters'],
-  up: ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd', 'client', 'control-plane/pki', 'control-plane/cmd'],
+  up: ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd', 'client', 'node-network/service-routing', 'node-network/adapters', 'control-plane/pki', 'control-plane/cmd'],
 };
 
 /** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */

@@ -35,8 +35,8 @@ have iptables || need iptables "host ports and the way out of the pods' network"
 have ip || need iproute2 "the pods' bridge"
 have mount && have umount || need mount "volumes"
 have flock || need util-linux "locks"
+have docker-registry || need docker-registry "a registry on loopback, from which the node pulls"
 if [ "$purpose" = test ]; then
-  have docker-registry || need docker-registry "image pulls are tested against a real registry on loopback"
   have htpasswd || need apache2-utils "the registry's password file"
   have openssl || need openssl "the registry's certificate"
   have kubectl || need kubernetes-client "the control plane is tested with the real kubectl"
@@ -89,6 +89,39 @@ if ! is_static /bin/busybox && ! is_static /usr/bin/busybox && ! is_static .data
     dpkg-deb -x busybox-static_*.deb busybox-static
     rm -f busybox-static_*.deb
   ) || die "could not fetch busybox-static"
+fi
+
+# In the busybox of the cluster's registry names have to be looked up, which a static one cannot: Debian's dynamic one, unpacked as well.
+if ! [ -x .data/busybox/bin/busybox ] && ! [ -x .data/busybox/usr/bin/busybox ] && have apt-get; then
+  say "fetching busybox: the image busybox is built from it"
+  mkdir -p .data/busybox
+  (
+    cd .data
+    rm -f busybox_*.deb
+    apt_try download busybox
+    dpkg-deb -x busybox_*.deb busybox
+    rm -f busybox_*.deb
+  ) || die "could not fetch busybox"
+fi
+
+# The nginx image is made of Debian's nginx; one that is installed is used as it is, else it is only unpacked: nothing of it runs on the machine.
+nginx=.data/nginx/usr/sbin/nginx
+if ! [ -x /usr/sbin/nginx ] && ! [ -x "$nginx" ] && have apt-get; then
+  say "fetching nginx: the example's image is built from it"
+  mkdir -p .data/nginx
+  (
+    cd .data
+    rm -f nginx_*.deb
+    apt_try download nginx
+    dpkg-deb -x nginx_*.deb nginx
+    rm -f nginx_*.deb
+  ) || die "could not fetch nginx"
+  if ldd "$nginx" | grep -q 'not found'; then
+    say "installing the libraries it needs"
+    refuse_services
+    apt_try install --no-install-recommends libssl3 libpcre2-8-0 libcrypt1 zlib1g || die "could not install nginx's libraries"
+    remove_policy
+  fi
 fi
 
 # node_modules is right when npm's own record in it agrees with the lockfile and the pinned Node runs.

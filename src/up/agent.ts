@@ -7,17 +7,18 @@ import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { machineEnvironment } from './commands.ts';
 import type { Instance } from './instance.ts';
-import { renderKubeletConfig } from './kubelet-config.ts';
+import { type ClusterFacts, renderKubeletConfig } from './kubelet-config.ts';
 import { writeProcessFile } from './processes.ts';
 import { podNames } from './progress.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 import { kubeletPidFile } from './teardown.ts';
 
-/** `KUBELET_TS_PROGRAM` puts another in its place: tests of `up` use it. */
-const kubeletProgram = process.env['KUBELET_TS_PROGRAM'] ?? join(import.meta.dirname, '..', '..', 'bin', 'kubelet');
+/** Our programs. Tests of `up` put others in their place: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the agent. */
+export const programPath = (name: string): string => join(process.env['KUBELET_TS_BIN'] ?? join(import.meta.dirname, '..', '..', 'bin'), name);
+export const kubeletProgram = process.env['KUBELET_TS_PROGRAM'] ?? programPath('kubelet');
 const exampleFolder = join(import.meta.dirname, 'manifests');
 /** systemd-resolved's stub (127.0.0.53) is of no use inside a pod; this file of its own names the real servers. */
-const RESOLVED_CONF = '/run/systemd/resolve/resolv.conf';
+export const RESOLVED_CONF = '/run/systemd/resolve/resolv.conf';
 const KUBELET_PORT = 10250;
 const HEALTHZ_PORT = 10248;
 
@@ -40,10 +41,10 @@ export function expectedPods(instance: Instance): string[] {
   return files.flatMap((name) => podNames(parseAllDocuments(readFileSync(join(instance.manifestsDir, name), 'utf8')).map((document) => (document.errors.length > 0 ? undefined : document.toJS()))));
 }
 
-export async function writeAgentConfig(instance: Instance, runtimeEndpoint: string, cgroupDriver: CgroupDriver = 'cgroupfs'): Promise<{ port: number; healthzPort: number }> {
-  const ports = { port: await freePort(KUBELET_PORT), healthzPort: await freePort(HEALTHZ_PORT) };
+export async function writeAgentConfig(instance: Instance, runtimeEndpoint: string, cgroupDriver: CgroupDriver = 'cgroupfs', cluster?: ClusterFacts): Promise<{ port: number; healthzPort: number }> {
+  const ports = { port: await freePort(KUBELET_PORT, cluster === undefined ? undefined : (cluster.address ?? '0.0.0.0')), healthzPort: await freePort(HEALTHZ_PORT, cluster === undefined ? undefined : instance.loopback) };
   mkdirSync(instance.kubeletRoot, { recursive: true });
-  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, cgroupDriver, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined }));
+  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, cgroupDriver, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined, ...(cluster !== undefined && { cluster }) }));
   return ports;
 }
 
@@ -58,17 +59,17 @@ export function startAgent(instance: Instance, options: AgentOptions): ChildProc
   return child;
 }
 
-/** `wanted` if nobody listens there on the loopback address, otherwise one the kernel picks. */
-export function freePort(wanted: number): Promise<number> {
+/** `wanted` if nobody listens there, otherwise one the kernel picks. */
+export function freePort(wanted: number, address = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (wanted !== 0 && error.code === 'EADDRINUSE') resolve(freePort(0));
+      if (wanted !== 0 && error.code === 'EADDRINUSE') resolve(freePort(0, address));
       else reject(error);
     });
-    server.listen(wanted, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : wanted;
+    server.listen(wanted, address, () => {
+      const bound = server.address();
+      const port = typeof bound === 'object' && bound !== null ? bound.port : wanted;
       server.close(() => resolve(port));
     });
   });

@@ -55,11 +55,12 @@ async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
  * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup prepared;
  * returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
  */
-export async function startOwnContainerd(instance: Instance, warn: (message: string) => void, wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> = {}): Promise<ContainerdFacts> {
+export async function startOwnContainerd(instance: Instance, warn: (message: string) => void, wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & { network?: 'made' } = {}): Promise<ContainerdFacts> {
+  const { network, ...chosen } = wanted;
   checkSocketPaths(instance);
   for (const folder of [instance.runDir, instance.containerdRoot, instance.containerdState, instance.registryCertsDir, instance.podLogsDir]) mkdirSync(folder, { recursive: true });
-  const facts = { ...(await readContainerdFacts(instance)), ...wanted };
-  await setUpNetwork(instance, warn);
+  const facts = { ...(await readContainerdFacts(instance)), ...chosen };
+  if (network !== 'made') await setUpNetwork(instance, warn);
   // With the other driver systemd makes the slice.
   if (wanted.cgroupDriver !== 'systemd') ensureCgroupRoot(instance.cgroupRoot);
   await launchContainerd(instance, facts);

@@ -6,6 +6,7 @@ import type { CriClient } from '../cri/cri-client.ts';
 import { parseEndpoint } from '../cri/endpoint.ts';
 import { runCommand } from './commands.ts';
 import { type Busybox, PAUSE_IMAGE } from './images/catalogue.ts';
+import type { DynamicProgram } from './images/debian-images.ts';
 import { type OciImage, writeImageArchive } from './images/oci-image.ts';
 import { waitUntil } from './processes.ts';
 import type { Snapshotter } from './runtime-config.ts';
@@ -13,6 +14,9 @@ import type { Snapshotter } from './runtime-config.ts';
 const repositoryRoot = join(import.meta.dirname, '..', '..');
 /** The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one. */
 const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox', join(repositoryRoot, '.data/busybox-static/bin/busybox'), join(repositoryRoot, '.data/busybox-static/usr/bin/busybox')];
+
+const NGINX_PATHS = ['/usr/sbin/nginx', join(repositoryRoot, '.data/nginx/usr/sbin/nginx')];
+const DYNAMIC_BUSYBOX_PATHS = [join(repositoryRoot, '.data/busybox/bin/busybox'), join(repositoryRoot, '.data/busybox/usr/bin/busybox')];
 
 /** Where a busybox is that runs without libraries. Throws `NotFound` if set-up did not provide one. */
 export function findBusybox(): string {
@@ -24,6 +28,27 @@ export function findBusybox(): string {
 export async function readBusybox(): Promise<Busybox> {
   const path = findBusybox();
   return { binary: readFileSync(path), applets: (await runCommand([path, '--list'])).trim().split('\n') };
+}
+
+/** Debian's nginx, installed or unpacked by scripts/setup-machine.sh. Throws `NotFound` when there is none, or a library of it is missing. */
+export function readNginx(): Promise<DynamicProgram> {
+  return readDynamic('nginx', NGINX_PATHS);
+}
+
+/** Debian's dynamic busybox, unpacked by scripts/setup-machine.sh: unlike the static one it can look up names. */
+export function readDynamicBusybox(): Promise<DynamicProgram> {
+  return readDynamic('busybox', DYNAMIC_BUSYBOX_PATHS);
+}
+
+/** A program with what it is loaded with on this machine. */
+async function readDynamic(name: string, paths: readonly string[]): Promise<DynamicProgram> {
+  const path = paths.find((candidate) => existsSync(candidate));
+  if (path === undefined) throw new KubeletError('NotFound', `no ${name} found: run \`sh scripts/setup-machine.sh\``);
+  const listed = await runCommand(['ldd', path]);
+  const missing = [...listed.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]);
+  if (missing.length > 0) throw new KubeletError('NotFound', `${name} lacks ${missing.join(', ')}: run \`sh scripts/setup-machine.sh\``);
+  const libraries = [...listed.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
+  return { binary: readFileSync(path), libraries: [...new Set(libraries)].sort().map((library) => ({ path: library, content: readFileSync(library) })) };
 }
 
 /** An ELF file with no interpreter segment (program header type 3) is loaded by nobody but the kernel. */

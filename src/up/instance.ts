@@ -32,6 +32,24 @@ export interface Instance {
   bridge: string;
   /** The chain of our own iptables rules, in nat and in filter. */
   iptablesChain: string;
+  /** The cluster's certificates, its store, and `admin.conf`. */
+  controlPlaneDir: string;
+  controlPlaneLog: string;
+  adminConfig: string;
+  /** What was chosen for the cluster at its first start, and stays. */
+  clusterRecord: string;
+  /** The node's credentials: they outlive a `down`. */
+  nodeDir: string;
+  nodeNetworkConfig: string;
+  nodeNetworkLog: string;
+  /** Manifests of a node in a cluster: static pods beside what the cluster sends. */
+  staticPodsDir: string;
+  registryDir: string;
+  registryLog: string;
+  /** Of a detached `up`, which goes on looking after its programs. */
+  upLog: string;
+  /** An address of the loopback network of its own, so that ports of several never meet. */
+  loopback: string;
   /** Absolute within each cgroup hierarchy; all containers live beneath. */
   cgroupRoot: string;
   /** The same with the cgroup driver systemd: the slice that `cgroupRoot` becomes. */
@@ -64,9 +82,27 @@ export function deriveInstance(dataDir: string): Instance {
     networkName: `kubelet-ts-${id}`,
     bridge: `kts${id}`,
     iptablesChain: `KTS-${id}`,
+    controlPlaneDir: at('control-plane'),
+    controlPlaneLog: at('control-plane.log'),
+    adminConfig: at('control-plane', 'admin.conf'),
+    clusterRecord: at('cluster.json'),
+    nodeDir: at('node'),
+    nodeNetworkConfig: at('node', 'node-network.conf'),
+    nodeNetworkLog: at('node-network.log'),
+    staticPodsDir: at('static-pods'),
+    registryDir: at('registry'),
+    registryLog: at('registry.log'),
+    upLog: at('up.log'),
+    loopback: dataDir === DEFAULT_DATA_DIR ? '127.0.0.1' : loopbackOf(id),
     cgroupRoot: `/kubelet-ts-${id}`,
     cgroupSlice: `kubelet_ts_${id}.slice`,
   };
+}
+
+/** 127.x.y.z from the first digits of the id; never the first or the last address of the network. */
+function loopbackOf(id: string): string {
+  const [x, y, z] = [0, 2, 4].map((at) => Number.parseInt(id.slice(at, at + 2), 16)) as [number, number, number];
+  return `127.${x}.${y}.${Math.min(Math.max(z, 2), 253)}`;
 }
 
 /** The address of a unix socket is at most 107 bytes; the longest we make is checked before anything is started. */

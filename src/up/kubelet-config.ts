@@ -13,28 +13,53 @@ export interface KubeletFacts {
   resolvConf?: string;
   /** cgroupfs unless given. */
   cgroupDriver?: CgroupDriver;
+  /** Absent: a node of its own. */
+  cluster?: ClusterFacts;
+}
+
+export interface ClusterFacts {
+  /** Where the API server finds the node; absent: on all its addresses. */
+  address?: string;
+  /** Whose client certificates are let in. */
+  clientCaFile: string;
+  /** Empty: the cluster has no name service. */
+  clusterDns: readonly string[];
+  clusterDomain: string;
+}
+
+const standaloneAccess = { authentication: { anonymous: { enabled: false }, webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
+
+/** As kubeadm sets it: who asks is known by a certificate or asked of the API server, and so is what they may. */
+function clusterAccess({ clientCaFile, clusterDns, clusterDomain }: ClusterFacts): object {
+  return {
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCaFile } },
+    authorization: { mode: 'Webhook' },
+    rotateCertificates: true,
+    clusterDomain,
+    ...(clusterDns.length > 0 && { clusterDNS: clusterDns }),
+  };
 }
 
 /**
- * Everything a person would want to read is written out. Nobody can authenticate on the server's port (no client CA, no
+ * Everything a person would want to read is written out. On a node of its own nobody can authenticate on the server's port (no client CA, no
  * token review): upstream's closed standalone set-up. Image collection is off, because images built here cannot be pulled again.
  */
 export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): string {
   return stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
-    staticPodPath: instance.manifestsDir,
+    staticPodPath: facts.cluster === undefined ? instance.manifestsDir : instance.staticPodsDir,
     containerRuntimeEndpoint: facts.runtimeEndpoint,
     podLogsDir: instance.podLogsDir,
     cgroupRoot: instance.cgroupRoot,
     cgroupDriver: facts.cgroupDriver ?? 'cgroupfs',
     failCgroupV1: false,
     failSwapOn: false,
-    address: '127.0.0.1',
+    address: facts.cluster === undefined ? '127.0.0.1' : (facts.cluster.address ?? '0.0.0.0'),
     port: facts.port,
     healthzPort: facts.healthzPort,
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
-    authorization: { mode: 'AlwaysAllow' },
+    ...(facts.cluster !== undefined && { healthzBindAddress: instance.loopback }),
+    ...(facts.cluster === undefined ? standaloneAccess : clusterAccess(facts.cluster)),
     imageGCHighThresholdPercent: 100,
     ...(facts.resolvConf === undefined ? {} : { resolvConf: facts.resolvConf }),
   });

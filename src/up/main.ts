@@ -1,31 +1,21 @@
 /** `npm run up`, `npm run down`, and a look at what is there. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { join } from 'node:path';
 import { errorMessage } from '../base/errors.ts';
 import { ensureManifests, writeAgentConfig } from './agent.ts';
 import { ensureCgroupRoot } from './cgroups.ts';
+import { joinCluster } from './cluster/join-cluster.ts';
+import { stopCommand, upCluster } from './cluster/up-cluster.ts';
 import { containerdPidFile, openCri, runningContainerd, startOwnContainerd } from './containerd.ts';
+import { detach, KEEPER_VARIABLE, READY_LINE } from './detach.ts';
 import { ensureImages, readBusybox } from './image-store.ts';
 import { standardImages } from './images/catalogue.ts';
 import { DEFAULT_DATA_DIR, deriveInstance, type Instance } from './instance.ts';
+import { type CommandLine, parseCommandLine, USAGE } from './options.ts';
 import { acquireProcessFile, isAlive, readProcessFile, signalProcess, waitUntil } from './processes.ts';
-import type { CgroupDriver } from './runtime-config.ts';
 import { type UpOptions, watchAgent } from './supervise.ts';
 import { endpointFile, findLeftovers, kubeletPidFile, realDataDir, tearDown } from './teardown.ts';
 
-const USAGE = `usage: npm run up -- [--data DIR] [--container-runtime-endpoint unix:///SOCKET]
-                    [--cgroup-driver cgroupfs|systemd] [--detach] [--runtime-only]
-       npm run down -- [--data DIR] [--purge]
-
-  --data DIR      everything lives below this folder (default ${DEFAULT_DATA_DIR}, or $KUBELET_TS_DATA)
-  --container-runtime-endpoint
-                  use this runtime and start none
-  --cgroup-driver who makes the pods' cgroups: cgroupfs (default), or systemd where it is process 1
-  --detach        return when all pods are ready and leave them running
-  --runtime-only  containerd and its network only, no agent
-  --purge         also remove images, manifests and logs
-`;
 const UP_STOP_TIMEOUT_MS = 60_000;
 
 const upPidFile = (instance: Instance): string => join(instance.runDir, 'up.json');
@@ -34,67 +24,52 @@ const runtimeOnlyFile = (instance: Instance): string => join(instance.runDir, 'r
 const say = (message: string): void => console.log(message);
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      data: { type: 'string' },
-      'container-runtime-endpoint': { type: 'string' },
-      'cgroup-driver': { type: 'string', default: 'cgroupfs' },
-      detach: { type: 'boolean', default: false },
-      'runtime-only': { type: 'boolean', default: false },
-      purge: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const command = positionals[0];
-  if (values.help || command === undefined) {
+  const line = parseCommandLine(process.argv.slice(2), process.env);
+  if (line.help || line.command === undefined) {
     say(USAGE);
-    return command === undefined && !values.help ? 2 : 0;
+    return line.help ? 0 : 2;
   }
-  const dataDir = resolve(values.data ?? process.env['KUBELET_TS_DATA'] ?? DEFAULT_DATA_DIR);
   // Made first, so that a symbolic link above it is resolved alike by every later command.
-  if (command === 'up') mkdirSync(dataDir, { recursive: true });
-  const instance = deriveInstance(realDataDir(dataDir));
-  switch (command) {
+  if (line.command === 'up') mkdirSync(line.dataDir, { recursive: true });
+  const instance = deriveInstance(realDataDir(line.dataDir));
+  switch (line.command) {
     case 'up':
-      return up(instance, { endpoint: values['container-runtime-endpoint'], cgroupDriver: cgroupDriverOf(values['cgroup-driver']), detach: values.detach, runtimeOnly: values['runtime-only'] });
+      return up(instance, line);
     case 'down':
-      return down(instance, values.purge);
+      return down(instance, line.purge);
     case 'status':
       return status(instance);
     default:
-      console.error(`unknown command "${command}"\n${USAGE}`);
+      console.error(`unknown command "${line.command}"\n${USAGE}`);
       return 2;
   }
 }
 
-function cgroupDriverOf(text: string): CgroupDriver {
-  if (text !== 'cgroupfs' && text !== 'systemd') throw Object.assign(new TypeError(`--cgroup-driver must be cgroupfs or systemd, not "${text}"`), { code: 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' });
-  return text;
-}
+/** Whether this process stands behind a detached `up`, which shows what this one says. */
+const isKeeper = process.env[KEEPER_VARIABLE] !== undefined;
 
-async function up(instance: Instance, options: UpOptions): Promise<number> {
+async function up(instance: Instance, line: CommandLine): Promise<number> {
   mkdirSync(instance.runDir, { recursive: true });
-  if (isRunning(instance) || !acquireProcessFile(upPidFile(instance))) {
-    say(`kubelet-ts already runs on ${instance.dataDir}. Look: bin/kubelet pods${rootFlag(instance)}. Stop: npm run down${instance.dataDir === DEFAULT_DATA_DIR ? '' : ` -- --data ${instance.dataDir}`}`);
+  const hasKeeper = line.detach && !isKeeper && (line.mode === 'cluster' || line.mode === 'join');
+  if (isRunning(instance) || isAlive(readProcessFile(upPidFile(instance))) || (!hasKeeper && !acquireProcessFile(upPidFile(instance)))) {
+    const look = line.mode === 'cluster' ? `kubectl --kubeconfig ${instance.adminConfig} get pods -A` : `bin/kubelet pods${rootFlag(instance)}`;
+    say(`kubelet-ts already runs on ${instance.dataDir}. Look: ${look}. Stop: ${stopCommand(instance)}`);
     return 0;
   }
-  const left = await findLeftovers(instance);
-  // A clean `down` removes the record; after a reboot it is all that tells of pods still in containerd's store.
-  if (left.length > 0 || existsSync(containerdPidFile(instance))) {
-    say(`an earlier run was cut off: removing what it left (${left.length} things in the kernel, and its records)`);
-    await tearDown(instance, { purge: false, say });
-    mkdirSync(instance.runDir, { recursive: true });
-    acquireProcessFile(upPidFile(instance));
-  }
+  if (hasKeeper) return detach(instance, line.args);
+  await cleanLeftovers(instance);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   let keep = false;
   let code = 1;
   try {
-    const endpoint = await startRuntime(instance, options);
-    if (stop.signal.aborted) return 130;
-    ({ keep, code } = await runAgent(instance, { ...options, endpoint }, stop.signal));
+    if (line.mode === 'cluster' || line.mode === 'join') code = await runCluster(instance, line, stop);
+    else {
+      const options = { endpoint: line.endpoint, cgroupDriver: line.cgroupDriver, detach: line.detach, runtimeOnly: line.mode === 'runtime-only' };
+      const endpoint = await startRuntime(instance, options);
+      if (stop.signal.aborted) return 130;
+      ({ keep, code } = await runAgent(instance, { ...options, endpoint }, stop.signal));
+    }
   } catch (error) {
     console.error(errorMessage(error));
   } finally {
@@ -102,6 +77,37 @@ async function up(instance: Instance, options: UpOptions): Promise<number> {
     else code = await takeDown(instance, { purge: false, code });
   }
   return code;
+}
+
+async function cleanLeftovers(instance: Instance): Promise<void> {
+  const left = await findLeftovers(instance);
+  // A clean `down` removes the record; after a reboot it is all that tells of pods still in containerd's store.
+  if (left.length === 0 && !existsSync(containerdPidFile(instance))) return;
+  say(`an earlier run was cut off: removing what it left (${left.length} things in the kernel, and its records)`);
+  await tearDown(instance, { purge: false, say });
+  mkdirSync(instance.runDir, { recursive: true });
+  acquireProcessFile(upPidFile(instance));
+}
+
+/** Until it is told to stop, or it cannot go on. */
+async function runCluster(instance: Instance, line: CommandLine, stop: AbortController): Promise<number> {
+  writeFileSync(endpointFile(instance), line.endpoint === undefined ? '' : `${line.endpoint}\n`);
+  const options = { ...line, detached: isKeeper, stopCommand: stopCommand(instance), say };
+  const stopped = new Promise<void>((resolve) => {
+    // An armed timer keeps the process alive until a signal comes.
+    const idle = setInterval(() => undefined, 2 ** 30);
+    stop.signal.addEventListener('abort', () => (clearInterval(idle), resolve()), { once: true });
+  });
+  try {
+    if (line.joinConfig === undefined) await upCluster(instance, options, stop.signal);
+    else await joinCluster(instance, { ...options, kubeconfig: line.joinConfig }, stop.signal);
+    if (isKeeper && !stop.signal.aborted) say(READY_LINE);
+    await stopped;
+    return 0;
+  } finally {
+    // Nobody starts again what is taken down now.
+    stop.abort();
+  }
 }
 
 /** The endpoint, with the images in place. */
@@ -154,7 +160,7 @@ async function down(instance: Instance, purge: boolean): Promise<number> {
 async function takeDown(instance: Instance, options: { purge: boolean; code: number }): Promise<number> {
   const left = await tearDown(instance, { purge: options.purge, say });
   if (left.length === 0) {
-    say(options.purge ? `all removed, ${instance.dataDir} too` : `all removed; images, manifests and logs stay in ${instance.dataDir} (npm run down -- ${instance.dataDir === DEFAULT_DATA_DIR ? '' : `--data ${instance.dataDir} `}--purge removes them too)`);
+    say(options.purge ? `all removed, ${instance.dataDir} too` : `all removed; images, manifests, logs and what a cluster knows stay in ${instance.dataDir} (npm run down -- ${instance.dataDir === DEFAULT_DATA_DIR ? '' : `--data ${instance.dataDir} `}--purge removes them too)`);
     return options.code;
   }
   console.error(`could not remove:\n  ${left.join('\n  ')}`);

@@ -3,10 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import { dirname, join } from 'node:path';
 import { errorMessage, KubeletError } from '../base/errors.ts';
 import { runCommand, tryCommand } from './commands.ts';
+import { createIptables } from '../node-network/adapters/iptables.ts';
+import { computeRemoval } from '../node-network/service-routing/restore-text.ts';
 import { chainNames, selectIptablesCleanUp } from './host-tables.ts';
 import type { Instance } from './instance.ts';
 import { renderCniConfig } from './runtime-config.ts';
-import { chooseSubnet, isSubnetFree, type Route, type Subnet } from './subnet.ts';
+import { chooseServiceRange, chooseSubnet, isSubnetFree, type Route, type Subnet } from './subnet.ts';
 
 const TABLES = ['nat', 'filter'] as const;
 /** Where libcni remembers what it handed out, whatever the engine; our files begin with our network's name. */
@@ -19,11 +21,12 @@ interface NetworkRecord {
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
 
-/** Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. */
-export async function setUpNetwork(instance: Instance, warn: (message: string) => void): Promise<Subnet> {
-  const routes = JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
+/** Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. `wanted` is taken when it is free. */
+export async function setUpNetwork(instance: Instance, warn: (message: string) => void, wanted?: Subnet): Promise<Subnet> {
+  const routes = await readRoutes();
   const before = readRecord(instance);
-  const subnet = before !== undefined && isSubnetFree(before.subnet, routes, instance.bridge) ? before.subnet : chooseSubnet(instance.id, routes, instance.bridge);
+  const known = before?.subnet ?? wanted;
+  const subnet = known !== undefined && isSubnetFree(known, routes, instance.bridge) ? known : chooseSubnet(instance.id, routes, instance.bridge);
   const chainsBefore = before?.chainsBefore ?? { nat: chainNames(await listRules('nat')), filter: chainNames(await listRules('filter')) };
   writeFileSync(recordPath(instance), JSON.stringify({ subnet, chainsBefore } satisfies NetworkRecord));
   await setUpBridge(instance, subnet);
@@ -35,6 +38,27 @@ export async function setUpNetwork(instance: Instance, warn: (message: string) =
   mkdirSync(instance.cniConfDir, { recursive: true });
   writeFileSync(join(instance.cniConfDir, '10-kubelet-ts.conflist'), renderCniConfig(instance, subnet));
   return subnet;
+}
+
+export async function readRoutes(): Promise<Route[]> {
+  return JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
+}
+
+/**
+ * Claims a range for services with a route, so that processes of this machine reach services from the bridge's address and nobody else takes the range;
+ * it goes with the bridge. `wanted` is the one the cluster had before: its objects stand on it. Throws `Conflict` when another cluster has that, or all are taken.
+ */
+export async function claimServiceRange(instance: Instance, wanted: string | undefined, from: string): Promise<string> {
+  for (;;) {
+    const routes = await readRoutes();
+    const range = wanted ?? chooseServiceRange(routes, instance.bridge);
+    if (routes.some((route) => route.dst === range && route.dev === instance.bridge)) return range;
+    // Two that start at once see the same routes; only one can add this one.
+    const { code, stderr } = await tryCommand(['ip', 'route', 'add', range, 'dev', instance.bridge, 'src', from]);
+    if (code === 0) return range;
+    if (!stderr.includes('File exists')) throw new KubeletError('Internal', `no route for services: ${stderr.trim()}`, { op: 'ip route add' });
+    if (wanted !== undefined) throw new KubeletError('Conflict', `another cluster of this machine has this one's range for services, ${range}: stop that one first`, { op: 'ip route add' });
+  }
 }
 
 function readRecord(instance: Instance): NetworkRecord | undefined {
@@ -81,6 +105,13 @@ async function listRules(table: string): Promise<string> {
   return result.code === 0 ? result.stdout : '';
 }
 
+/** What service routing left: it has no end of its own, so that traffic outlives its restarts. */
+async function removeServiceRules(instance: Instance): Promise<void> {
+  const filter = createIptables();
+  const removal = computeRemoval(await filter.read().catch(() => ''), instance.iptablesChain);
+  if (removal !== undefined) await filter.apply(removal);
+}
+
 /** Our own chain only, in both tables, and the plugins' rules for our network. */
 async function removeRules(instance: Instance): Promise<void> {
   const record = readRecord(instance);
@@ -99,6 +130,7 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   const ports = `/sys/class/net/${bridge}/brif`;
   if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
   if (existsSync(`/sys/class/net/${bridge}`)) await tryCommand(['ip', 'link', 'del', bridge]);
+  await removeServiceRules(instance);
   await removeRules(instance);
   removeCniCache(instance);
   return networkLeftovers(instance);

@@ -6,6 +6,7 @@ import type { CriClient } from '../cri/cri-client.ts';
 import { parseEndpoint } from '../cri/endpoint.ts';
 import { listCgroupTree, removeCgroupTree } from './cgroups.ts';
 import { tryCommand } from './commands.ts';
+import { registryPidFile } from './cluster/registry.ts';
 import { accepts, openCri, runningContainerd } from './containerd.ts';
 import { selectMountsBelow } from './host-tables.ts';
 import type { Instance } from './instance.ts';
@@ -13,6 +14,8 @@ import { networkLeftovers, tearDownNetwork } from './network.ts';
 import { commandLine, findShims, isAlive, readProcessFile, signalProcess, stopProcess, waitUntil } from './processes.ts';
 
 export const kubeletPidFile = (instance: Instance): string => join(instance.runDir, 'kubelet.json');
+export const controlPlanePidFile = (instance: Instance): string => join(instance.runDir, 'control-plane.json');
+export const nodeNetworkPidFile = (instance: Instance): string => join(instance.runDir, 'node-network.json');
 /** Names the runtime that was given from outside, if one was. */
 export const endpointFile = (instance: Instance): string => join(instance.runDir, 'endpoint');
 
@@ -30,10 +33,15 @@ export interface TeardownOptions {
 
 /** Returns what could not be removed: empty is success. Repeating it is harmless. */
 export async function tearDown(instance: Instance, options: TeardownOptions): Promise<string[]> {
-  if (existsSync(kubeletPidFile(instance)) && isAlive(readProcessFile(kubeletPidFile(instance)))) {
-    options.say('stopping the agent');
-    await stopProcess(readProcessFile(kubeletPidFile(instance)), 5000);
-  }
+  const stop = async (what: string, file: string): Promise<void> => {
+    const record = readProcessFile(file);
+    if (!isAlive(record)) return;
+    options.say(`stopping ${what}`);
+    await stopProcess(record, 5000);
+  };
+  // The agent first, so that it mends nothing of what goes; the rest have nothing to do with each other.
+  await stop('the agent', kubeletPidFile(instance));
+  await Promise.all(beside(instance).map(([what, file]) => stop(what, file)));
   let clean = false;
   let left: string[] = [];
   // A process that forks while the process table is read is seen by no look at it: what is found afterwards gets another round.
@@ -46,6 +54,13 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
   if (left.length === 0) removeFiles(instance, { ...options, keepImages: clean });
   return left;
 }
+
+/** The programs of a cluster beside its agent and its runtime. */
+const beside = (instance: Instance): [what: string, pidFile: string][] => [
+  ['names and services', nodeNetworkPidFile(instance)],
+  ['the control plane', controlPlanePidFile(instance)],
+  ['the registry', registryPidFile(instance)],
+];
 
 /** Returns whether the runtime itself removed the pods. */
 async function removeOnce(instance: Instance, options: TeardownOptions): Promise<boolean> {
@@ -73,6 +88,10 @@ export async function findLeftovers(instance: Instance): Promise<string[]> {
   const containerd = runningContainerd(instance);
   return [
     ...(containerd === undefined ? [] : [`containerd, process ${containerd.pid}`]),
+    ...beside(instance).flatMap(([what, file]) => {
+      const record = readProcessFile(file);
+      return isAlive(record) ? [`${what}, process ${record.pid}`] : [];
+    }),
     ...[...shims, ...children].map((record) => `process ${record.pid} (${commandLine(record)})`),
     ...mountsOf(instance).map((point) => `mount ${point}`),
     ...[instance.cgroupRoot, `/${instance.cgroupSlice}`].flatMap(listCgroupTree).map((folder) => `cgroup ${folder}`),

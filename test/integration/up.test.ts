@@ -1,4 +1,4 @@
-// `up` and `down` as commands, on a data folder of their own, with a stand-in for the agent: their own duties, not the agent's.
+// `up --standalone` and `down` as commands, on a data folder of their own, with a stand-in for the agent: their own duties, not the agent's.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ after(() => {
 
 /** Resolves when `up` says that all is ready. */
 async function startUp(): Promise<{ child: ChildProcess; output: () => string; exit: Promise<number | null> }> {
-  const child = spawn(process.execPath, [main, 'up'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, 'up', '--standalone'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -51,7 +51,7 @@ async function startUp(): Promise<{ child: ChildProcess; output: () => string; e
 
 test('up makes all pods ready, says so, and Ctrl-C removes everything', async () => {
   const { child, output, exit } = await startUp();
-  const again = run('up');
+  const again = run('up', '--standalone');
   assert.match(again.stdout, /already runs/);
   assert.equal(again.status, 0);
   child.kill('SIGINT');
@@ -72,7 +72,7 @@ test('an agent that dies is started again, with its last words shown', async () 
 });
 
 test('detached, it stays until down, and down twice is no error', async () => {
-  assert.equal(run('up', '--detach').status, 0);
+  assert.equal(run('up', '--standalone', '--detach').status, 0);
   assert.equal(run('status').status, 0);
   assert.equal(run('down').status, 0);
   assert.deepEqual(await findLeftovers(instance), []);
@@ -82,9 +82,9 @@ test('detached, it stays until down, and down twice is no error', async () => {
 });
 
 test('after everything was killed with -9 the next up cleans and starts, and down --purge leaves not even the folder', async () => {
-  assert.equal(run('up', '--detach').status, 0);
+  assert.equal(run('up', '--standalone', '--detach').status, 0);
   for (const name of ['kubelet', 'containerd']) process.kill((JSON.parse(readFileSync(join(instance.runDir, `${name}.json`), 'utf8')) as { pid: number }).pid, 'SIGKILL');
-  const { stdout, status } = run('up', '--detach');
+  const { stdout, status } = run('up', '--standalone', '--detach');
   assert.match(stdout, /cut off/);
   assert.equal(status, 0);
   assert.equal(run('down', '--purge').status, 0);

@@ -135,6 +135,12 @@ function describeApi(openId: ComposedAuthentication['openIdDocuments']): Pick<Ap
   return { version, documents: async (request) => openId.get(request.path) ?? openApi.get(request), documentPaths: [...openApi.paths, ...openId.keys()] };
 }
 
+/** Where clients on this machine find it: who listens everywhere is found on the loopback address, too. */
+function addressOfListener(bindAddress: string): string {
+  if (bindAddress === '0.0.0.0' || bindAddress === '::') return '127.0.0.1';
+  return bindAddress.includes(':') ? `[${bindAddress}]` : bindAddress;
+}
+
 function preparePki(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ClusterPki> {
   const serviceAddresses = options.serviceCidrs.map(firstAddress);
   if (serviceAddresses.length === 0) throw new KubeletError('Invalid', '--service-cluster-ip-range names no range');
@@ -142,9 +148,9 @@ function preparePki(options: ControlPlaneOptions, { clock, log }: Ambient): Prom
     folder: path.resolve(options.dataDir),
     nowMs: clock.nowMs(),
     log,
-    serverUrl: `https://127.0.0.1:${options.securePort}`,
+    serverUrl: `https://${addressOfListener(options.bindAddress)}:${options.securePort}`,
     hostname: hostname(),
-    addresses: [options.advertiseAddress],
+    addresses: [options.advertiseAddress, ...(['0.0.0.0', '::'].includes(options.bindAddress) ? [] : [options.bindAddress])],
     extraNames: options.certSans,
     serviceAddresses,
   });

@@ -62,6 +62,26 @@ export function computeRestore(wanted: Ruleset, present: PresentRules, applied?:
   return parts.length === 0 ? undefined : `${parts.join('\n')}\n`;
 }
 
+/** The input of `iptables-restore --noflush` that takes away every chain with the prefix and every jump to one. Undefined when there is none. */
+export function computeRemoval(saved: string, chainPrefix: string): string | undefined {
+  const { chains } = parsePresent(saved, chainPrefix);
+  const parts = TABLES.flatMap((table) => {
+    const own = [...chains[table].keys()];
+    if (own.length === 0) return [];
+    const jumps = linesOf(saved, table).filter((line) => line.startsWith('-A ') && !line.startsWith(`-A ${chainPrefix}-`) && line.includes(` -j ${chainPrefix}-`));
+    return [`*${table}`, ...own.map((chain) => `:${chain} - [0:0]`), ...jumps.map((line) => line.replace('-A ', '-D ')), ...own.map((chain) => `-X ${chain}`), 'COMMIT'];
+  });
+  return parts.length === 0 ? undefined : `${parts.join('\n')}\n`;
+}
+
+function linesOf(saved: string, table: Table): string[] {
+  let current = '';
+  return saved.split('\n').filter((line) => {
+    if (line.startsWith('*')) current = line.slice(1).trim();
+    return current === table;
+  });
+}
+
 /** What the kernel holds after `wanted` was applied. */
 export function presentAfter(wanted: Ruleset): PresentRules {
   const chains = (table: Table): Map<string, number> => new Map([...wanted[table].chains].map(([chain, rules]) => [chain, rules.length]));

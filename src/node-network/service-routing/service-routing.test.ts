@@ -10,7 +10,7 @@ import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { computeRoutes } from './compute-routes.ts';
-import { computeRestore, isWhole, parsePresent } from './restore-text.ts';
+import { computeRemoval, computeRestore, isWhole, parsePresent } from './restore-text.ts';
 import { renderRuleset, type Ruleset } from './ruleset.ts';
 import { selectBackends } from './select-backends.ts';
 import { createServiceRouter } from './service-router.ts';
@@ -197,6 +197,20 @@ describe('laws of the rules', () => {
         for (const [chain, rules] of second.nat.chains) assert.deepEqual(filter.rules('nat', chain), rules);
         assert.equal(computeRestore(second, await present(), second), undefined);
         assert.deepEqual(filter.rules('nat', 'CNI-OTHER'), ['-j RETURN']);
+      }),
+    );
+  });
+
+  it('a removal takes all of it and nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async ({ services, slices }) => {
+        const filter = new FakePacketFilter();
+        await filter.apply('*nat\n:CNI-OTHER - [0:0]\n-A CNI-OTHER -j RETURN\n-I PREROUTING 1 -j CNI-OTHER\nCOMMIT\n');
+        const before = await filter.read();
+        assert.equal(computeRemoval(before, facts.chainPrefix), undefined);
+        await filter.apply(computeRestore(rulesOf(services, slices), parsePresent(before, facts.chainPrefix)) ?? '');
+        await filter.apply(computeRemoval(await filter.read(), facts.chainPrefix) ?? '');
+        assert.equal(await filter.read(), before);
       }),
     );
   });

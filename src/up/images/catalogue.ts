@@ -46,6 +46,8 @@ export interface BusyboxImageOptions {
   entrypoint?: readonly string[];
   env?: readonly string[];
   workingDir?: string;
+  /** As STOPSIGNAL in a Dockerfile. */
+  stopSignal?: string;
   /** Each becomes a layer above busybox. */
   extraLayers?: readonly (readonly TarEntry[])[];
 }
@@ -61,6 +63,7 @@ export function busyboxImage(options: BusyboxImageOptions): OciImage {
     env: [...ENVIRONMENT, ...(options.env ?? [])],
     user: options.user,
     workingDir: options.workingDir ?? '/',
+    stopSignal: options.stopSignal,
   });
 }
 

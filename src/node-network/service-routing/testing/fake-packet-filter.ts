@@ -73,7 +73,11 @@ function applyLine(chains: Map<string, string[]>, line: string): void {
   if (target.includes('-')) rulesOf(target);
   if (word === '-A') rulesOf(chain).push(rest.join(' '));
   else if (word === '-I') rulesOf(chain).unshift(rest.slice(1).join(' '));
-  else if (word === '-X') {
+  else if (word === '-D') {
+    const at = rulesOf(chain).indexOf(rest.join(' '));
+    if (at < 0) throw new Error(`no such rule: ${line}`);
+    rulesOf(chain).splice(at, 1);
+  } else if (word === '-X') {
     if (rulesOf(chain).length > 0) throw new Error(`chain ${chain} is not empty`);
     if ([...chains.values()].some((rules) => rules.some((rule) => rule.split(' ').includes(chain)))) throw new Error(`chain ${chain} is in use`);
     chains.delete(chain);

@@ -1,0 +1,70 @@
+/** What `up` puts into its cluster before anything else: the name service as a Service, and the rights of who serves it. Pure. */
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import { clusterRoleBindings, clusterRoles, endpointSlices, secrets, services } from '../../api/client/resource-types.ts';
+import { endpointLabels } from '../../api/annotations.ts';
+
+export interface WantedObject {
+  readonly type: ResourceType;
+  readonly object: ApiObject;
+}
+
+/** Of the program for names and routes, in its client certificate. */
+export const NODE_NETWORK_USER = 'kubelet-ts:node-network';
+/** Who may ask for a node's first certificate, and has it signed by itself: kubeadm's group. */
+const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
+export const DNS_PORT = 10_053;
+
+/** Reading what names and routes are made of, and nothing else. */
+export function nodeNetworkRights(): WantedObject[] {
+  const metadata = { name: NODE_NETWORK_USER, namespace: '', uid: '' };
+  const verbs = ['list', 'watch'];
+  const rules = [
+    { apiGroups: [''], resources: ['services', 'namespaces'], verbs },
+    { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs },
+  ];
+  const group = 'rbac.authorization.k8s.io';
+  return [
+    { type: clusterRoles, object: { metadata, rules } as ApiObject },
+    { type: clusterRoleBindings, object: { metadata, roleRef: { apiGroup: group, kind: 'ClusterRole', name: NODE_NETWORK_USER }, subjects: [{ apiGroup: group, kind: 'User', name: NODE_NETWORK_USER }] } as ApiObject },
+  ];
+}
+
+/** `kube-dns`, under the name and labels by which everybody knows it. It has no selector: its endpoint is on the node itself. */
+export function nameService(clusterIp: string, nodeAddress: string): WantedObject[] {
+  const metadata = { name: 'kube-dns', namespace: 'kube-system', uid: '', labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/name': 'CoreDNS', 'kubernetes.io/cluster-service': 'true' } };
+  const ports = [{ name: 'dns', protocol: 'UDP' }, { name: 'dns-tcp', protocol: 'TCP' }];
+  return [
+    { type: services, object: { metadata, spec: { clusterIP: clusterIp, ports: ports.map((port) => ({ ...port, port: 53, targetPort: DNS_PORT })) } } as ApiObject },
+    {
+      type: endpointSlices,
+      object: {
+        metadata: { name: 'kube-dns', namespace: 'kube-system', uid: '', labels: { [endpointLabels.serviceName]: 'kube-dns', [endpointLabels.slicesManagedBy]: 'kubelet-ts' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: [nodeAddress], conditions: { ready: true } }],
+        ports: ports.map((port) => ({ ...port, port: DNS_PORT })),
+      } as ApiObject,
+    },
+  ];
+}
+
+export interface BootstrapToken {
+  readonly id: string;
+  readonly secret: string;
+  /** RFC 3339. */
+  readonly expiration: string;
+}
+
+/** A token as `kubeadm token create` makes it: good for a node's first certificate, for a day. */
+export function bootstrapTokenSecret({ id, secret, expiration }: BootstrapToken): WantedObject {
+  const data = {
+    'token-id': id,
+    'token-secret': secret,
+    expiration,
+    description: 'for the node that npm run up starts',
+    'usage-bootstrap-authentication': 'true',
+    'usage-bootstrap-signing': 'true',
+    'auth-extra-groups': NODE_GROUP,
+  };
+  const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+  return { type: secrets, object: { metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system', uid: '' }, type: 'bootstrap.kubernetes.io/token', data: encoded } as ApiObject };
+}

@@ -1,0 +1,52 @@
+/** What a cluster keeps from its first start on: its addresses stand in certificates, kubeconfigs and objects. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { KubeletError } from '../../base/errors.ts';
+import type { Instance } from '../instance.ts';
+import type { Subnet } from '../subnet.ts';
+
+export interface ClusterRecord {
+  /** Of pods; its gateway is the address of node, API server and name service. */
+  readonly subnet: Subnet;
+  readonly serviceRange: string;
+  readonly apiPort: number;
+  readonly registryPort: number;
+  /** The example was applied once; what a person did with it since then stays so. */
+  readonly seeded: boolean;
+}
+
+/** Undefined before the first start. Throws `Invalid` for a file that cannot be read: choosing anew would move a cluster whose objects name its addresses. */
+export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
+  if (!existsSync(instance.clusterRecord)) return undefined;
+  try {
+    const { subnet, serviceRange, apiPort, registryPort, seeded } = JSON.parse(readFileSync(instance.clusterRecord, 'utf8')) as Partial<ClusterRecord>;
+    if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined) return { subnet, serviceRange, apiPort, registryPort, seeded: seeded === true };
+  } catch (cause) {
+    throw new KubeletError('Invalid', `${instance.clusterRecord} cannot be read; begin anew with: npm run down -- --purge`, { cause });
+  }
+  throw new KubeletError('Invalid', `${instance.clusterRecord} lacks something; begin anew with: npm run down -- --purge`);
+}
+
+export function writeClusterRecord(instance: Instance, record: ClusterRecord): void {
+  writeFileSync(instance.clusterRecord, `${JSON.stringify(record, null, 2)}\n`);
+}
+
+export interface RecordChoices {
+  readonly subnet: Subnet;
+  readonly serviceRange: string;
+  readonly loopback: string;
+  readonly freePort: (wanted: number, address: string) => Promise<number>;
+}
+
+const API_PORT = 6443;
+const REGISTRY_PORT = 5000;
+
+/** Ports that somebody else has taken meanwhile move. */
+export async function chooseClusterRecord(before: ClusterRecord | undefined, { subnet, serviceRange, loopback, freePort }: RecordChoices): Promise<ClusterRecord> {
+  return {
+    subnet,
+    serviceRange,
+    apiPort: await freePort(before?.apiPort ?? API_PORT, subnet.gateway),
+    registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, loopback),
+    seeded: before?.seeded ?? false,
+  };
+}

@@ -1,0 +1,57 @@
+/** What a person sees while a cluster comes up, and when it has. Pure. */
+import type { PodView } from '../progress.ts';
+
+export interface ClusterSummary {
+  readonly nodeName: string;
+  readonly runtime: string;
+  readonly apiUrl: string;
+  readonly kubeletUrl: string;
+  readonly clusterDns: string | undefined;
+  readonly serviceRange: string | undefined;
+  readonly registry: string;
+  /** Where the example is served; undefined when it is not there. */
+  readonly example: string | undefined;
+  readonly dataDir: string;
+  readonly adminConfig: string;
+  readonly stop: string;
+  readonly detached: boolean;
+}
+
+/** `  1.2 s  the API server serves on ...`. */
+export function stepLine(elapsedMs: number, text: string): string {
+  return `${(elapsedMs / 1000).toFixed(1).padStart(5)} s  ${text}`;
+}
+
+/** The line of one pod: as `kubectl get pods` would say it, and why it is not ready. */
+export function podLine(pod: PodView): string {
+  const { status, metadata } = pod;
+  const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+  const waiting = status?.containerStatuses?.flatMap(({ state }) => state?.waiting?.reason ?? [])[0];
+  const state = isReady ? 'Ready' : (waiting ?? status?.phase ?? 'Pending');
+  const ip = status?.podIP ?? '';
+  return `${metadata.name}: ${state}${ip === '' ? '' : `, ${ip}`}`;
+}
+
+export function renderSummary(summary: ClusterSummary): string[] {
+  const rows: [string, string][] = [
+    ['API server', summary.apiUrl],
+    [`node ${summary.nodeName}`, `${summary.kubeletUrl}, ${summary.runtime}`],
+    ...(summary.clusterDns === undefined ? [] : [['names', `${summary.clusterDns}, zone cluster.local`] as [string, string]]),
+    ...(summary.serviceRange === undefined ? [] : [['services', `${summary.serviceRange}, by iptables`] as [string, string]]),
+    ['registry', summary.registry],
+    ...(summary.example === undefined ? [] : [['example', summary.example] as [string, string]]),
+    ['logs', `${summary.dataDir}/*.log`],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return [
+    '',
+    ...rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
+    '',
+    'Use it (in another terminal):',
+    `  export KUBECONFIG=${summary.adminConfig}`,
+    '  kubectl get pods -o wide',
+    ...(summary.example === undefined ? [] : [`  curl ${summary.example}`, '  kubectl scale deployment nginx-deployment --replicas=5']),
+    '  kubectl run -it --rm shell --image=busybox -- sh     and there: nslookup nginx',
+    summary.detached ? `Stop it: ${summary.stop}` : `Ctrl-C stops and removes everything but what the cluster knows (or: ${summary.stop})`,
+  ];
+}

@@ -1,0 +1,100 @@
+/** `up --join`: the agent alone, as a node of a cluster that is there already. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { selfSubjectReviews, services } from '../../api/client/resource-types.ts';
+import { systemClock } from '../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../base/errors.ts';
+import { isApiError } from '../../api/status/api-status-error.ts';
+import { readKubeconfig } from '../../client/kubeconfig.ts';
+import { kubeletProgram, writeAgentConfig } from '../agent.ts';
+import { ensureCgroupRoot } from '../cgroups.ts';
+import { openCri, startOwnContainerd } from '../containerd.ts';
+import { ensureImages, readBusybox } from '../image-store.ts';
+import { standardImages } from '../images/catalogue.ts';
+import type { Instance } from '../instance.ts';
+import type { CgroupDriver } from '../runtime-config.ts';
+import { kubeletPidFile } from '../teardown.ts';
+import { type ClusterClient, openClusterClient, whenNodeReady } from './cluster-client.ts';
+import { stepLine } from './cluster-view.ts';
+import { keepRunning } from './program.ts';
+
+export interface JoinOptions {
+  readonly kubeconfig: string;
+  readonly endpoint: string | undefined;
+  readonly cgroupDriver: CgroupDriver;
+  readonly nodeName: string | undefined;
+  readonly agentArgs: readonly string[];
+  readonly stopCommand: string;
+  readonly say: (message: string) => void;
+}
+
+/** Resolves when the node is ready, with the agent being looked after until `signal` aborts. Rejects at once when the API server does not answer or does not know us. */
+export async function joinCluster(instance: Instance, options: JoinOptions, signal: AbortSignal): Promise<void> {
+  const { say, agentArgs, cgroupDriver, kubeconfig } = options;
+  const startMs = systemClock.monotonicMs();
+  const startWallMs = systemClock.nowMs();
+  const done = (text: string): void => say(stepLine(systemClock.monotonicMs() - startMs, text));
+  const nodeName = options.nodeName ?? hostname().toLowerCase();
+  const access = readKubeconfig(kubeconfig);
+  const client = openClusterClient(kubeconfig);
+  try {
+    const user = await whoAmI(client, access.server);
+    done(`${access.server} knows us as ${user}`);
+    for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir]) mkdirSync(folder, { recursive: true });
+    const clientCaFile = join(instance.nodeDir, 'ca.crt');
+    if (access.ca === undefined) throw new KubeletError('Invalid', `${kubeconfig} names no certificate authority: the node could not tell who asks it`);
+    writeFileSync(clientCaFile, access.ca);
+    const [endpoint, clusterDns] = await Promise.all([startRuntime(instance, options), findNameService(client)]);
+    done(`the runtime runs on ${endpoint}`);
+    if (clusterDns === undefined) say('the cluster has no Service kube-dns that we may see: pods get the name servers of this machine');
+    const { port } = await writeAgentConfig(instance, endpoint, cgroupDriver, { clientCaFile, clusterDns: clusterDns === undefined ? [] : [clusterDns], clusterDomain: 'cluster.local' });
+    const agent = keepRunning({
+      name: 'the agent',
+      command: kubeletProgram,
+      args: ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', kubeconfig, '--hostname-override', nodeName, ...agentArgs],
+      log: instance.kubeletLog,
+      pidFile: kubeletPidFile(instance),
+    }, { clock: systemClock, signal, say });
+    await agent.ready;
+    await whenNodeReady(client.api, nodeName, { sinceMs: startWallMs, signal });
+    if (signal.aborted) return;
+    done(`node ${nodeName} is ready; its server is on port ${port}, its log ${instance.kubeletLog}`);
+    say(`Stop it: ${options.stopCommand}. The node's object stays in the cluster: kubectl delete node ${nodeName}`);
+  } finally {
+    client.close();
+  }
+}
+
+async function whoAmI({ api }: ClusterClient, server: string): Promise<string> {
+  try {
+    const review = await api.create(selfSubjectReviews, { metadata: { name: '', namespace: '', uid: '' } });
+    return review.status?.userInfo?.username ?? 'somebody';
+  } catch (error) {
+    if (isApiError(error, 'Unauthorized')) throw new KubeletError('Invalid', `${server} does not accept the credentials of this kubeconfig`, { cause: error });
+    throw new KubeletError('Unavailable', `the API server does not answer: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** The address that pods are to ask for names; kubeadm's Service, or CoreDNS under that name. */
+async function findNameService({ api }: ClusterClient): Promise<string | undefined> {
+  try {
+    return (await api.get(services, { namespace: 'kube-system', name: 'kube-dns' })).spec.clusterIP;
+  } catch {
+    // A node's own credentials may not read it. Whoever joins by them says it with --kubelet-arg=--cluster-dns=ADDRESS.
+    return undefined;
+  }
+}
+
+async function startRuntime(instance: Instance, { endpoint: given, cgroupDriver, say }: JoinOptions): Promise<string> {
+  const endpoint = given ?? `unix://${instance.containerdSocket}`;
+  const facts = given === undefined ? await startOwnContainerd(instance, say, { cgroupDriver }) : undefined;
+  if (given !== undefined && cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
+  const client = openCri(endpoint);
+  try {
+    await ensureImages(endpoint, client, standardImages(process.arch, await readBusybox()), facts?.snapshotter);
+  } finally {
+    client.close();
+  }
+  return endpoint;
+}

@@ -1,0 +1,49 @@
+/** The Deployment that a new cluster begins with. */
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { deployments, services } from '../../api/client/resource-types.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import { isKind } from '../../base/errors.ts';
+import type { HttpApiClient } from '../../client/http-api-client.ts';
+import { tryCommand } from '../commands.ts';
+import { pause } from '../processes.ts';
+import { applyObjects } from './cluster-client.ts';
+
+const MANIFEST = join(import.meta.dirname, '..', 'example', 'nginx-deployment.yaml');
+export const EXAMPLE_DEPLOYMENT = { namespace: 'default', name: 'nginx-deployment' };
+export const EXAMPLE_SERVICE = { namespace: 'default', name: 'nginx' };
+
+/** With kubectl if the machine has one, else by ourselves. Returns what applied it. Throws with kubectl's words when it refuses. */
+export async function applyExample(api: HttpApiClient, kubeconfig: string): Promise<'kubectl' | 'the API'> {
+  try {
+    const { code, stdout, stderr } = await tryCommand(['kubectl', '--kubeconfig', kubeconfig, 'apply', '-f', MANIFEST]);
+    if (code !== 0) throw new Error(`kubectl apply: ${stderr}${stdout}`);
+    return 'kubectl';
+  } catch (error) {
+    if (!isKind(error, 'NotFound')) throw error;
+  }
+  const documents = parseAllDocuments(readFileSync(MANIFEST, 'utf8')).map((document) => document.toJSON() as ApiObject);
+  const wanted = documents.map((object) => ({ type: object.kind === 'Service' ? services : deployments, object: { ...object, metadata: { ...object.metadata, namespace: 'default', uid: '' } } }));
+  await applyObjects(api, wanted);
+  return 'the API';
+}
+
+const ASK_MS = 20;
+
+/** Asks until it is answered with 200: between a pod that is ready and a rule that leads to it nobody sends word. */
+export async function whenServed(url: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await statusOf(url)) !== 200) await pause(ASK_MS);
+}
+
+function statusOf(url: string): Promise<number> {
+  return new Promise((resolve) => {
+    const call = get(url, { timeout: 1000, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    call.on('timeout', () => call.destroy());
+    call.on('error', () => resolve(0));
+  });
+}

@@ -1,0 +1,253 @@
+/** A cluster of one node: everything that does not wait for something else is started at once. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { services } from '../../api/client/resource-types.ts';
+import { freePort, kubeletProgram, programPath, RESOLVED_CONF, writeAgentConfig } from '../agent.ts';
+import { ensureCgroupRoot } from '../cgroups.ts';
+import { openCri, startOwnContainerd } from '../containerd.ts';
+import { ensureImages, readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
+import { standardImages } from '../images/catalogue.ts';
+import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
+import { checkSocketPaths, DEFAULT_DATA_DIR, type Instance } from '../instance.ts';
+import { claimServiceRange, setUpNetwork } from '../network.ts';
+import type { PodView } from '../progress.ts';
+import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
+import { addressInRange } from '../subnet.ts';
+import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile } from '../teardown.ts';
+import { applyObjects, type ClusterClient, exists, followPods, openClusterClient, whenAvailable, whenNodeReady } from './cluster-client.ts';
+import { DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
+import { chooseClusterRecord, type ClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
+import { podLine, renderSummary, stepLine } from './cluster-view.ts';
+import { agentConfig, authorityFile, ensureCredentials } from './credentials.ts';
+import { keepRunning, type Program, type RunningProgram } from './program.ts';
+import { prepareRegistry, publish } from './registry.ts';
+import { applyExample, EXAMPLE_DEPLOYMENT, EXAMPLE_SERVICE, whenServed } from './seed.ts';
+
+export interface UpClusterOptions {
+  /** A runtime given from outside; absent means our own. */
+  readonly endpoint: string | undefined;
+  readonly cgroupDriver: CgroupDriver;
+  readonly dns: boolean;
+  readonly serviceRouting: boolean;
+  readonly example: boolean;
+  readonly nodeName: string | undefined;
+  /** For the agent, behind our own arguments. */
+  readonly agentArgs: readonly string[];
+  readonly detached: boolean;
+  readonly stopCommand: string;
+  readonly say: (message: string) => void;
+}
+
+/** The tenth address, as kubeadm has it. */
+const DNS_INDEX = 10;
+
+/** Resolves when the cluster serves (with the programs being looked after until `signal` aborts), rejects when it cannot. */
+export async function upCluster(instance: Instance, options: UpClusterOptions, signal: AbortSignal): Promise<void> {
+  const start = new ClusterStart(instance, options, signal);
+  await start.run();
+}
+
+class ClusterStart {
+  readonly #instance: Instance;
+  readonly #options: UpClusterOptions;
+  readonly #signal: AbortSignal;
+  readonly #clock: Clock = systemClock;
+  readonly #startMs = systemClock.monotonicMs();
+  readonly #nodeName: string;
+
+  constructor(instance: Instance, options: UpClusterOptions, signal: AbortSignal) {
+    this.#instance = instance;
+    this.#options = options;
+    this.#signal = signal;
+    this.#nodeName = options.nodeName ?? hostname().toLowerCase();
+  }
+
+  async run(): Promise<void> {
+    const record = await this.#prepare();
+    const { subnet, apiPort } = record;
+    const registryHost = `${this.#instance.loopback}:${record.registryPort}`;
+    const server = `https://${subnet.gateway}:${apiPort}`;
+    const programs = { registry: this.#start(prepareRegistry(this.#instance, registryHost)), controlPlane: this.#start(this.#controlPlane(record)) };
+    // What fails is told once, by whoever waits first.
+    const images = this.#publishImages(programs.registry, registryHost);
+    const runtime = this.#startRuntime();
+    const cluster = this.#prepareCluster(programs.controlPlane, record, server);
+    for (const each of [images, runtime, cluster]) each.catch(() => undefined);
+    const [facts, client] = await Promise.all([runtime, cluster]);
+    try {
+      const network = this.#startNodeNetwork(record);
+      const kubelet = await this.#startAgent(record);
+      await Promise.all([images, network?.ready]);
+      const example = await this.#waitForPods(client);
+      this.#options.say(renderSummary({
+        nodeName: this.#nodeName,
+        runtime: facts === undefined ? (this.#options.endpoint ?? '') : `containerd ${facts.majorVersion}.${facts.minorVersion}`,
+        apiUrl: server,
+        kubeletUrl: `https://${subnet.gateway}:${kubelet.port}`,
+        clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
+        serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
+        registry: registryHost,
+        example,
+        dataDir: this.#instance.dataDir,
+        adminConfig: this.#instance.adminConfig,
+        stop: this.#options.stopCommand,
+        detached: this.#options.detached,
+      }).join('\n'));
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Network first: its gateway is the address of everything. */
+  async #prepare(): Promise<ClusterRecord> {
+    const instance = this.#instance;
+    checkSocketPaths(instance);
+    for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir]) mkdirSync(folder, { recursive: true });
+    const before = readClusterRecord(instance);
+    const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
+    const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
+    const record = await chooseClusterRecord(before, { subnet, serviceRange, loopback: instance.loopback, freePort });
+    writeClusterRecord(instance, record);
+    return record;
+  }
+
+  #start(program: Program): RunningProgram {
+    return keepRunning(program, { clock: this.#clock, signal: this.#signal, say: this.#options.say });
+  }
+
+  #done(text: string): void {
+    this.#options.say(stepLine(this.#clock.monotonicMs() - this.#startMs, text));
+  }
+
+  #controlPlane({ subnet, serviceRange, apiPort }: ClusterRecord): Program {
+    const { controlPlaneDir, controlPlaneLog } = this.#instance;
+    return {
+      name: 'the control plane',
+      command: programPath('kubelet-control-plane'),
+      args: [
+        `--data-dir=${controlPlaneDir}`,
+        `--secure-port=${apiPort}`,
+        `--bind-address=${subnet.gateway}`,
+        `--advertise-address=${subnet.gateway}`,
+        `--service-cluster-ip-range=${serviceRange}`,
+        // The name of this machine need not be known to anybody; kubeadm's order.
+        '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
+      ],
+      log: controlPlaneLog,
+      pidFile: controlPlanePidFile(this.#instance),
+      ready: '"serving"',
+    };
+  }
+
+  async #publishImages({ ready }: RunningProgram, host: string): Promise<void> {
+    const [busybox, dynamicBusybox, nginx] = await Promise.all([readBusybox(), readDynamicBusybox(), readNginx()]);
+    const nodeArch = process.arch;
+    const images = [
+      { image: nginxImage({ reference: 'docker.io/library/nginx:latest', nodeArch, busybox }, nginx), repository: 'library/nginx', tag: 'latest' },
+      { image: dynamicBusyboxImage({ reference: 'docker.io/library/busybox:latest', nodeArch, busybox }, dynamicBusybox), repository: 'library/busybox', tag: 'latest' },
+    ];
+    await ready;
+    await publish(host, images);
+    this.#done(`nginx and busybox are in the registry on ${host}`);
+  }
+
+  async #startRuntime(): Promise<ContainerdFacts | undefined> {
+    const { endpoint: given, cgroupDriver, say } = this.#options;
+    const endpoint = given ?? `unix://${this.#instance.containerdSocket}`;
+    const facts = given === undefined ? await startOwnContainerd(this.#instance, say, { cgroupDriver, network: 'made' }) : undefined;
+    if (given !== undefined && cgroupDriver === 'cgroupfs') ensureCgroupRoot(this.#instance.cgroupRoot);
+    const client = openCri(endpoint);
+    try {
+      await ensureImages(endpoint, client, standardImages(process.arch, await readBusybox()), facts?.snapshotter);
+    } finally {
+      client.close();
+    }
+    this.#done(facts === undefined ? `the runtime on ${endpoint} has the images` : `containerd ${facts.majorVersion}.${facts.minorVersion} runs`);
+    return facts;
+  }
+
+  /** As soon as it serves: what the cluster begins with, and the example, whose pods wait for the node. */
+  async #prepareCluster({ ready }: RunningProgram, record: ClusterRecord, server: string): Promise<ClusterClient> {
+    await ready;
+    this.#done(`the API server serves on ${server}`);
+    await ensureCredentials(this.#instance, { server, nodeName: this.#nodeName });
+    const client = openClusterClient(this.#instance.adminConfig);
+    const { gateway } = record.subnet;
+    await applyObjects(client.api, [...nodeNetworkRights(), ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : [])]);
+    if (this.#options.example && !record.seeded) {
+      const by = await applyExample(client.api, this.#instance.adminConfig);
+      writeClusterRecord(this.#instance, { ...record, seeded: true });
+      this.#done(`the example was applied with ${by}`);
+    }
+    return client;
+  }
+
+  #startNodeNetwork({ subnet, serviceRange }: ClusterRecord): RunningProgram | undefined {
+    const { dns, serviceRouting } = this.#options;
+    if (!dns && !serviceRouting) return undefined;
+    const { nodeNetworkConfig, nodeNetworkLog, iptablesChain } = this.#instance;
+    const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
+    return this.#start({
+      name: 'the program for names and services',
+      command: programPath('kubelet-node-network'),
+      args: [
+        `--kubeconfig=${nodeNetworkConfig}`,
+        `--node-name=${this.#nodeName}`,
+        ...(dns ? [`--dns-listen=${subnet.gateway}:${DNS_PORT}`, ...resolvConf] : []),
+        ...(serviceRouting ? [`--pod-cidr=${subnet.cidr}`, `--service-cidr=${serviceRange}`, `--chain-prefix=${iptablesChain}`] : []),
+      ],
+      log: nodeNetworkLog,
+      pidFile: nodeNetworkPidFile(this.#instance),
+      ready: '"serving"',
+    });
+  }
+
+  async #startAgent({ subnet, serviceRange }: ClusterRecord): Promise<{ port: number }> {
+    const instance = this.#instance;
+    const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
+    const clusterDns = this.#options.dns ? [addressInRange(serviceRange, DNS_INDEX)] : [];
+    const ports = await writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, { address: subnet.gateway, clientCaFile: authorityFile(instance), clusterDns, clusterDomain: 'cluster.local' });
+    this.#start({
+      name: 'the agent',
+      command: kubeletProgram,
+      args: [
+        ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance)],
+        ...['--hostname-override', this.#nodeName, '--node-ip', subnet.gateway],
+        ...this.#options.agentArgs,
+      ],
+      log: instance.kubeletLog,
+      pidFile: kubeletPidFile(instance),
+    });
+    return ports;
+  }
+
+  /** Where the example is served, if it is there. */
+  async #waitForPods({ api }: ClusterClient): Promise<string | undefined> {
+    const shown = new Map<string, string>();
+    const over = new AbortController();
+    const either = AbortSignal.any([this.#signal, over.signal]);
+    followPods(api, (list) => {
+      for (const pod of list() as readonly PodView[]) {
+        const line = podLine(pod);
+        if (shown.get(pod.metadata.name) !== line) this.#done(line);
+        shown.set(pod.metadata.name, line);
+      }
+    }, either);
+    try {
+      await whenNodeReady(api, this.#nodeName, { sinceMs: this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs), signal: either });
+      this.#done(`node ${this.#nodeName} is ready`);
+      if (!(await exists(api, services, EXAMPLE_SERVICE)) || !this.#options.example) return undefined;
+      await whenAvailable(api, EXAMPLE_DEPLOYMENT, either);
+      const url = `http://${(await api.get(services, EXAMPLE_SERVICE)).spec.clusterIP}`;
+      if (this.#options.serviceRouting) await whenServed(url, either);
+      if (!this.#signal.aborted) this.#done(`nginx is served on ${url}`);
+      return url;
+    } finally {
+      over.abort();
+    }
+  }
+}
+
+export const stopCommand = (instance: Instance): string => (instance.dataDir === DEFAULT_DATA_DIR ? 'npm run down' : `npm run down -- --data ${instance.dataDir}`);

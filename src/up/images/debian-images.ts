@@ -1,0 +1,64 @@
+/** The images `nginx` and `busybox`, from Debian's programs. Pure: the caller reads the files. */
+import { busyboxImage, type BusyboxImageOptions } from './catalogue.ts';
+import type { OciImage } from './oci-image.ts';
+import type { TarEntry } from './tar.ts';
+
+/** A program and the shared libraries it is loaded with, by the paths at which it looks for them. */
+export interface DynamicProgram {
+  readonly binary: Buffer;
+  readonly libraries: readonly { readonly path: string; readonly content: Buffer }[];
+}
+
+const PAGE = `<!doctype html>
+<title>Welcome to nginx!</title>
+<h1>Welcome to nginx!</h1>
+<p>This page is served by one of three pods of a Deployment. The header X-Served-By says which.</p>
+`;
+
+/** Debian's nginx knows its places by heart: /etc/nginx, /var/log/nginx, /var/lib/nginx. */
+const CONFIG = `user www-data www-data;
+worker_processes 1;
+error_log /var/log/nginx/error.log notice;
+pid /run/nginx.pid;
+events { worker_connections 1024; }
+http {
+  types { text/html html htm; text/css css; text/plain txt; application/javascript js; image/svg+xml svg; image/png png; }
+  default_type application/octet-stream;
+  access_log /var/log/nginx/access.log combined;
+  sendfile on;
+  server {
+    listen 80;
+    root /usr/share/nginx/html;
+    add_header X-Served-By $hostname always;
+    location / { index index.html; }
+  }
+}
+`;
+
+/** `busybox` as people expect it: names are looked up. */
+export function dynamicBusyboxImage(options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>, busybox: DynamicProgram): OciImage {
+  return busyboxImage({ ...options, busybox: { ...options.busybox, binary: busybox.binary }, command: ['sh'], extraLayers: [libraryFiles(busybox)] });
+}
+
+const libraryFiles = ({ libraries }: DynamicProgram): TarEntry[] => libraries.map(({ path, content }) => ({ kind: 'file', path: path.slice(1), content, mode: 0o755 }));
+
+/** Above a small system with a shell, as the image of that name has: `kubectl exec` finds one. */
+export function nginxImage(options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>, nginx: DynamicProgram): OciImage {
+  const folders = ['usr', 'usr/sbin', 'usr/share', 'usr/share/nginx', 'usr/share/nginx/html', 'etc/nginx', 'var', 'var/log', 'var/log/nginx', 'var/lib', 'var/lib/nginx', 'run'];
+  const files: TarEntry[] = [
+    ...folders.map((path): TarEntry => ({ kind: 'directory', path })),
+    ...libraryFiles(nginx),
+    { kind: 'file', path: 'usr/sbin/nginx', content: nginx.binary, mode: 0o755 },
+    { kind: 'file', path: 'etc/nginx/nginx.conf', content: CONFIG },
+    { kind: 'file', path: 'usr/share/nginx/html/index.html', content: PAGE },
+    { kind: 'symlink', path: 'var/log/nginx/access.log', target: '/dev/stdout' },
+    { kind: 'symlink', path: 'var/log/nginx/error.log', target: '/dev/stderr' },
+  ];
+  // Debian's nginx serves as www-data.
+  const users = 'root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\nweb:x:1000:1000:web:/www:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n';
+  const accounts: TarEntry[] = [
+    { kind: 'file', path: 'etc/passwd', content: users },
+    { kind: 'file', path: 'etc/group', content: 'root:x:0:\nwww-data:x:33:\nnogroup:x:65534:\nweb:x:1000:\n' },
+  ];
+  return busyboxImage({ ...options, command: ['nginx', '-g', 'daemon off;'], extraLayers: [files, accounts], stopSignal: 'SIGQUIT' });
+}

@@ -1,0 +1,155 @@
+// `up` as a user has it: a cluster of one node with the real agent, control plane and kubectl, on a data folder of its own.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { readClusterRecord } from '../../src/up/cluster/cluster-record.ts';
+import { machineEnvironment } from '../../src/up/commands.ts';
+import { deriveInstance, type Instance } from '../../src/up/instance.ts';
+import { isAlive, readProcessFile, signalProcess, waitUntil } from '../../src/up/processes.ts';
+import { findLeftovers } from '../../src/up/teardown.ts';
+import { builtProgram } from './support/agent-build.ts';
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-cluster-')));
+const [first, second] = ['first', 'second'].map((name) => deriveInstance(join(folder, name))) as [Instance, Instance];
+const main = join(import.meta.dirname, '../../src/up/main.ts');
+let binFolder = '';
+
+interface Result {
+  readonly status: number | null;
+  readonly output: string;
+}
+
+function run(command: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Result> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: folder, ...environment }, timeout: 120_000 });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.on('close', (status) => resolve({ status, output }));
+  });
+}
+
+const up = (instance: Instance, ...args: string[]): Promise<Result> => run(process.execPath, [main, ...args, '--data', instance.dataDir], { KUBELET_TS_BIN: binFolder });
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { status, output } = await run('kubectl', ['--kubeconfig', first.adminConfig, ...args]);
+  assert.equal(status, 0, `kubectl ${args.join(' ')}: ${output}`);
+  return output.trim();
+}
+
+/** Which pod answered; undefined when none did. */
+function servedBy(url: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const call = get(url, { timeout: 2000, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200 ? String(answer.headers['x-served-by']) : undefined);
+    });
+    call.on('timeout', () => call.destroy());
+    call.on('error', () => resolve(undefined));
+  });
+}
+
+const serviceUrl = async (): Promise<string> => `http://${await kubectl('get', 'service', 'nginx', '-o', 'jsonpath={.spec.clusterIP}')}`;
+const containers = (): Promise<string> => kubectl('get', 'pods', '-l', 'app=nginx', '--sort-by=.metadata.name', '-o', 'jsonpath={.items[*].status.containerStatuses[*].containerID}');
+
+before(async () => {
+  binFolder = dirname(await builtProgram('kubelet'));
+  // Two at once, as they could be started by two people.
+  const [one, other] = await Promise.all([up(first, 'up', '--detach'), up(second, 'up', '--detach', '--no-example')]);
+  assert.equal(one.status, 0, one.output);
+  assert.match(one.output, /nginx is served on http:\/\/10\.\d+\.\d+\.\d+\n/);
+  assert.equal(other.status, 0, other.output);
+});
+
+after(async () => {
+  await Promise.all([up(first, 'down', '--purge'), up(second, 'down', '--purge')]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('the three replicas run, pulled from the registry, and each of them serves on the address of the service', async () => {
+  assert.equal(await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.status.readyReplicas}'), '3');
+  const url = await serviceUrl();
+  const pods = new Set<string | undefined>();
+  for (let turn = 0; turn < 60 && pods.size < 3; turn += 1) pods.add(await servedBy(url));
+  const names = (await kubectl('get', 'pods', '-l', 'app=nginx', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
+  assert.deepEqual([...pods].sort(), names.sort());
+  assert.match(await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'), /Successfully pulled image "nginx"/);
+});
+
+test('a pod finds the service by its name, and the API server by that one’s', async () => {
+  const script = 'nslookup nginx.default.svc.cluster.local && wget -qO- http://nginx && nc kubernetes.default 443 </dev/null && echo connected';
+  await kubectl('run', 'client', '--image=busybox', '--restart=Never', '--', 'sh', '-c', script);
+  await kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/client', '--timeout=30s');
+  const log = globSync(join(first.podLogsDir, 'default_client_*', 'client', '0.log')).map((file) => readFileSync(file, 'utf8')).join('');
+  assert.match(log, new RegExp(`Address: ${(await serviceUrl()).slice(7).replaceAll('.', '\\.')}`));
+  assert.match(log, /Welcome to nginx/);
+  assert.match(log, /connected/);
+});
+
+test('a rolling update goes through, and the service serves afterwards by new pods', async () => {
+  const old = (await kubectl('get', 'pods', '-l', 'app=nginx', '-o', 'name')).split('\n');
+  await kubectl('rollout', 'restart', 'deployment/nginx-deployment');
+  await kubectl('rollout', 'status', 'deployment/nginx-deployment', '--timeout=60s');
+  assert.ok(await servedBy(await serviceUrl()));
+  await kubectl('wait', '--for=delete', '--timeout=45s', ...old);
+});
+
+test('what dies is started again, and no container notices', async () => {
+  const url = await serviceUrl();
+  const before = await containers();
+  const files = ['kubelet', 'control-plane', 'node-network', 'registry'].map((name) => join(first.runDir, `${name}.json`));
+  const records = files.map(readProcessFile);
+  for (const record of records) {
+    assert.ok(record);
+    signalProcess(record, 'SIGKILL');
+  }
+  assert.ok(await servedBy(url), 'rules outlive who wrote them');
+  assert.ok(await waitUntil(() => files.every((file, index) => readProcessFile(file)?.pid !== records[index]?.pid && isAlive(readProcessFile(file))), 10_000));
+  assert.ok(await waitUntil(async () => (await run('kubectl', ['--kubeconfig', first.adminConfig, 'scale', 'deployment/nginx-deployment', '--replicas=4'])).status === 0, 20_000, 100));
+  await kubectl('rollout', 'status', 'deployment/nginx-deployment', '--timeout=60s');
+  const now = (await containers()).split(' ');
+  assert.ok(before.split(' ').every((id) => now.includes(id)), `${before} -> ${now.join(' ')}`);
+});
+
+test('two clusters on one machine keep apart, and a second up on the same folder starts nothing', async () => {
+  const [one, other] = [readClusterRecord(first), readClusterRecord(second)];
+  assert.ok(one !== undefined && other !== undefined);
+  assert.notEqual(one.serviceRange, other.serviceRange);
+  assert.notEqual(one.subnet.cidr, other.subnet.cidr);
+  const { output } = await run('kubectl', ['--kubeconfig', second.adminConfig, 'get', 'pods', '-A']);
+  assert.match(output, /No resources found/);
+  const again = await up(second, 'up', '--detach');
+  assert.deepEqual([again.status, /already runs/.test(again.output)], [0, true]);
+});
+
+test('down leaves nothing, and the next up is the same cluster again, with its example as it was left', async () => {
+  const url = await serviceUrl();
+  const uid = await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid}');
+  const down = await up(first, 'down');
+  assert.equal(down.status, 0, down.output);
+  assert.deepEqual(await findLeftovers(first), []);
+  assert.equal(await servedBy(url), undefined);
+  const again = await up(first, 'up', '--detach');
+  assert.equal(again.status, 0, again.output);
+  assert.equal(await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid} {.spec.replicas}'), `${uid} 4`);
+  assert.ok(await servedBy(url), 'on the address it had');
+});
+
+test('after everything was killed the next up cleans and starts; down --purge leaves not even the folder', async () => {
+  for (const name of ['up', 'kubelet', 'control-plane', 'node-network', 'registry', 'containerd']) {
+    const record = readProcessFile(join(second.runDir, `${name}.json`));
+    if (record !== undefined) signalProcess(record, 'SIGKILL');
+  }
+  const again = await up(second, 'up', '--detach', '--no-example');
+  assert.match(again.output, /cut off/);
+  assert.equal(again.status, 0, again.output);
+  for (const instance of [first, second]) {
+    const { status, output } = await up(instance, 'down', '--purge');
+    assert.equal(status, 0, output);
+    assert.deepEqual(await findLeftovers(instance), []);
+    assert.equal(existsSync(instance.dataDir), false);
+  }
+});
