@@ -81,9 +81,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   };
 }
 
-function connectHandler({ registry, kubelets, random, authorizer, connectAdmission = [] }: ApiServerOptions, resources: ServedResources): ConnectHandler {
+function connectHandler({ registry, kubelets, random, clock, authorizer, connectAdmission = [] }: ApiServerOptions, resources: ServedResources): ConnectHandler {
   if (kubelets === undefined) return () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'the server has no way to reach nodes'));
-  return createConnectHandler({ registry, resources, authorizer, admission: connectAdmission, kubelets, random });
+  return createConnectHandler({ registry, resources, authorizer, admission: connectAdmission, kubelets, random, clock });
 }
 
 function endpoints(options: ApiServerOptions, { resources, metrics, health }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint }): readonly Endpoint[] {

@@ -79,7 +79,7 @@ function runCommand(peer: WebSocket, [command]: readonly string[]): void {
 
 /** A node at that kubelet, and a pod on it, as if it had been started there. */
 export async function registerStreamingNode(cluster: TestCluster, { node, namespace, pod, port }: { node: string; namespace: string; pod: string; port: number }): Promise<void> {
-  const status = { addresses: [{ type: 'Hostname', address: 'localhost' }], daemonEndpoints: { kubeletEndpoint: { Port: port } }, conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] };
+  const status = { addresses: [{ type: 'Hostname', address: 'localhost' }], daemonEndpoints: { kubeletEndpoint: { Port: port } }, conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }], declaredFeatures: ['ExtendWebSocketsToKubelet'] };
   await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: node }, status }));
   const spec = { nodeName: node, containers: [{ name: 'main', image: 'x', ports: [{ containerPort: 80 }] }] };
   await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: pod, namespace }, spec }));

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -8,6 +9,7 @@ import type { AdmissionPlugin } from '../../model/admission.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Authorizer } from '../../model/user-info.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { streamModeOf } from '../../../streaming/protocols.ts';
 import { textReply } from '../http/reply.ts';
 import type { Reply, ReplyHeaders } from '../http/reply.ts';
 import type { DialTarget, KubeletClientOptions } from '../options.ts';
@@ -20,7 +22,7 @@ import { booleanOf } from '../verbs/query-values.ts';
 import { forward } from './forward.ts';
 import type { BackendAnswer } from './forward.ts';
 import { kubeletAddressOf } from './kubelet-address.ts';
-import { logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
+import { commandStreams, logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
 import type { KubeletRequest } from './pod-options.ts';
 import { isProxyable, noEndpoints, parseProxyName, podTarget, portNumber, serviceCandidates } from './proxy-target.ts';
 import type { ReadyEndpoints } from './proxy-target.ts';
@@ -32,6 +34,7 @@ export interface ConnectOptions {
   readonly admission: readonly AdmissionPlugin[];
   readonly kubelets: KubeletClientOptions;
   readonly random: Random;
+  readonly clock: Clock;
 }
 
 const mostErrorBytes = 2048;
@@ -80,7 +83,7 @@ class Connector {
     const target = await this.#kubelet(exchange, nodeName, booleanOf(query, 'insecureSkipTLSVerifyBackend') === true);
     const path = pathOf(request);
     return forward({
-      dialer: this.#options.kubelets.dialer, target, method: 'GET', path, headers: { 'accept-encoding': 'identity' }, http: { ...bodiless(http) },
+      dialer: this.#options.kubelets.dialer, clock: this.#options.clock, target, method: 'GET', path, headers: { 'accept-encoding': 'identity' }, http: { ...bodiless(http) },
       unreachable: (why) => new ApiStatusError('Unknown', `Get "https://${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}${path}": ${why}`),
       onAnswer: async (answer) => {
         if (answer.status >= 300) throw await logError(answer, info.name);
@@ -96,8 +99,12 @@ class Connector {
     const pod = await this.#get<Pod>(exchange, 'pods', info.name);
     const request = kind === 'portforward' ? portForwardRequest(pod, query) : streamRequest(kind, pod, query);
     if (http.upgrade === undefined) throw badRequest('Upgrade request required');
-    const target = await this.#kubelet(exchange, pod.spec.nodeName ?? '', false);
-    return forward({ dialer: this.#options.kubelets.dialer, target, method: http.method, path: pathOf(request), headers: http.headers, http, mustUpgrade: true });
+    const node = await this.#get<Node>(exchange, 'nodes', pod.spec.nodeName ?? '');
+    // Kubelets from 1.36 on say that they take WebSockets; for others they are made SPDY here, as upstream does.
+    const isTaken = node.status?.declaredFeatures?.includes('ExtendWebSocketsToKubelet') === true;
+    const mode = isTaken ? undefined : streamModeOf(http.headers, kind === 'portforward' ? undefined : commandStreams(query));
+    const { dialer } = this.#options.kubelets;
+    return forward({ dialer, target: this.#targetOf(node, false), method: http.method, path: pathOf(request), headers: http.headers, http, mustUpgrade: true, clock: this.#options.clock, ...(mode !== undefined && { mode }) });
   }
 
   async proxy(exchange: Exchange, definition: ResourceDefinition): Promise<Reply> {
@@ -107,7 +114,7 @@ class Connector {
     const target = await this.#proxyTarget(exchange, definition.type.plural);
     const forwarded = { ...http.headers, 'x-forwarded-uri': `${base}${rest}`, 'x-forwarded-host': http.headers.host ?? http.headers[':authority'], 'x-forwarded-proto': 'https' };
     return forward({
-      dialer: this.#options.kubelets.dialer, target, method: http.method, path: `${rest === '' ? '/' : rest}${search}`, headers: forwarded, http,
+      dialer: this.#options.kubelets.dialer, clock: this.#options.clock, target, method: http.method, path: `${rest === '' ? '/' : rest}${search}`, headers: forwarded, http,
       onAnswer: ({ headers }) => withLocation(headers, target, base),
     });
   }
@@ -140,7 +147,10 @@ class Connector {
   }
 
   async #kubelet(exchange: Exchange, nodeName: string, isUnchecked: boolean): Promise<DialTarget> {
-    const node = await this.#get<Node>(exchange, 'nodes', nodeName);
+    return this.#targetOf(await this.#get<Node>(exchange, 'nodes', nodeName), isUnchecked);
+  }
+
+  #targetOf(node: Node, isUnchecked: boolean): DialTarget {
     const { host, port } = kubeletAddressOf(node, this.#options.kubelets.preferredAddressTypes);
     return { host, port, security: isUnchecked ? 'kubelet-unchecked' : 'kubelet' };
   }

@@ -3,7 +3,10 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
-import { errorMessage } from '../../../base/errors.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import { openStream } from '../../../streaming/open-stream.ts';
+import type { StreamMode } from '../../../streaming/protocols.ts';
 import type { HeaderMap, HttpRequest } from '../http/http-request.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { Reply, ReplyHeaders, ReplyStream } from '../http/reply.ts';
@@ -17,6 +20,9 @@ export interface Forwarding {
   /** What the backend hears of the client's headers; hop-by-hop ones and credentials are taken out. */
   readonly headers: HeaderMap;
   readonly http: HttpRequest;
+  readonly clock: Clock;
+  /** How the client's protocol comes to the backend; as it is unless said otherwise. */
+  readonly mode?: StreamMode;
   /** Judges an answer before it goes on: throws, or gives other headers. */
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
   /** An answer that is no switch of protocols is a refusal. */
@@ -35,6 +41,8 @@ export interface BackendAnswer {
 const dialTimeoutMs = 10_000;
 /** A backend that took the request has so long for the head of its answer. */
 const answerTimeoutMs = 60_000;
+/** As upstream's. */
+const streamIdleMs = 4 * 3_600_000;
 const notPassedOn = new Set([
   'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authorization', 'authorization', 'host', 'http2-settings', 'audit-id', 'content-length', 'expect',
 ]);
@@ -52,10 +60,8 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
     throw unreachable(errorMessage(error));
   });
   http.onFinished(() => backend.destroy());
-  const request = open(forwarding, backend, upgrade);
-  const answer = await answerOf(request, http, upgrade !== undefined);
-  if (answer.kind === 'switched') return takeOver(answer, asked ?? '');
-  return passOn(answer.message, forwarding);
+  if (upgrade !== undefined) return switchOver(forwarding, backend, upgrade);
+  return passOn(await answerOf(open(forwarding, backend), http), forwarding);
 }
 
 const unreachableService = (why: string): ApiStatusError => new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${why}`);
@@ -63,76 +69,48 @@ const unreachableService = (why: string): ApiStatusError => new ApiStatusError('
 /** An upgrade is dialed by another part of upstream, whose error has no reason. */
 const unreachableBackend = (why: string): ApiStatusError => new ApiStatusError('Unknown', `error dialing backend: ${why}`);
 
-type Answer = { readonly kind: 'answer'; readonly message: IncomingMessage } | { readonly kind: 'switched'; readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
-
-function open({ method, path, headers, target }: Forwarding, backend: Duplex, upgrade: string | undefined): ClientRequest {
+function headersFor({ headers, target }: Forwarding): Record<string, string | readonly string[]> {
   const sent: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name.startsWith(':') || name.startsWith('impersonate-') || notPassedOn.has(name)) continue;
     // A token among the WebSocket protocols is for this server alone.
     sent[name] = name === 'sec-websocket-protocol' && typeof value === 'string' ? withoutToken(value) : value;
   }
-  sent.host = target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
-  if (upgrade !== undefined) Object.assign(sent, { connection: 'Upgrade', upgrade });
+  return { ...sent, host: target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}` };
+}
+
+function open(forwarding: Forwarding, backend: Duplex): ClientRequest {
+  const { method, path } = forwarding;
   // One request for each connection: nothing of one client is left for the next.
-  else sent.connection = 'close';
+  const sent = { ...headersFor(forwarding), connection: 'close' } as Record<string, string>;
   // Node's types want a socket; any duplex stream will do.
-  return httpRequest({ method, path, headers: sent as Record<string, string>, createConnection: () => backend as never, setHost: false });
+  return httpRequest({ method, path, headers: sent, createConnection: () => backend as never, setHost: false });
 }
 
 const withoutToken = (value: string): string => value.split(',').map((each) => each.trim()).filter((each) => !each.startsWith('base64url.bearer.')).join(', ');
 
-function answerOf(request: ClientRequest, http: HttpRequest, isUpgrade: boolean): Promise<Answer> {
+function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.setTimeout(answerTimeoutMs, () => request.destroy(new Error('the backend did not answer in time')));
     request.on('error', (error) => reject(unreachableService(error.message)));
     request.on('response', (message) => {
       request.setTimeout(0);
-      resolve({ kind: 'answer', message });
+      resolve(message);
     });
-    request.on('upgrade', (message, socket: Duplex, head) => {
-      request.setTimeout(0);
-      resolve({ kind: 'switched', message, socket, head });
-    });
-    if (isUpgrade) request.end();
-    else pipeline(http.bodyStream(), request, () => undefined);
+    pipeline(http.bodyStream(), request, () => undefined);
   });
 }
 
-/** Both ends speak to each other from here on. Each goes when the other does. */
-function takeOver({ message, socket: backend, head }: Answer & { kind: 'switched' }, asked: string): Reply {
-  if ((headerOf(message.headers, 'upgrade') ?? '').toLowerCase() !== asked.toLowerCase()) {
-    backend.destroy();
-    throw new ApiStatusError('InternalError', 'Internal error occurred: the backend switched to another protocol than was asked for');
-  }
-  return {
-    kind: 'taken', status: 101,
-    take: (client, clientHead) => {
-      const lines = ['HTTP/1.1 101 Switching Protocols'];
-      for (let index = 0; index + 1 < message.rawHeaders.length; index += 2) lines.push(`${message.rawHeaders[index]}: ${message.rawHeaders[index + 1]}`);
-      client.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-      if (head.length > 0) client.write(head);
-      if (clientHead.length > 0) backend.write(clientHead);
-      join(client, backend);
-      join(backend, client);
-    },
-  };
-}
-
-/** Bytes one way, as fast as the reader takes them. When the writer is done or gone, the reader gets the rest, and both are closed. */
-function join(from: Duplex, to: Duplex): void {
-  from.on('data', (chunk: Buffer) => {
-    if (!to.write(chunk)) from.pause();
+/** Client and backend speak to each other from here on, if the backend agrees; its answer otherwise. */
+async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: string): Promise<Reply> {
+  const { method, path, http, clock, mode = { kind: 'raw' } } = forwarding;
+  const opened = await openStream({ connection, method, path, headers: headersFor(forwarding), protocol, mode, clock, idleMs: streamIdleMs }).catch((error: unknown) => {
+    throw isKind(error, 'Unavailable') ? unreachableService(errorMessage(error)) : new ApiStatusError('InternalError', `Internal error occurred: ${errorMessage(error)}`);
   });
-  to.on('drain', () => from.resume());
-  from.on('end', () => to.end(() => close(from, to)));
-  from.on('error', () => close(from, to));
-  from.on('close', () => to.end(() => close(from, to)));
-}
-
-function close(from: Duplex, to: Duplex): void {
-  from.destroy();
-  to.destroy();
+  if (opened.kind === 'answer') return passOn(opened.response, forwarding);
+  // Upgrades come by HTTP/1.1, so that this is Node's own request.
+  const request = http.upgrade?.native as IncomingMessage;
+  return { kind: 'taken', status: 101, take: (socket, head) => opened.take({ request, socket, head }) };
 }
 
 async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promise<Reply> {

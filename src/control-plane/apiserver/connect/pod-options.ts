@@ -1,6 +1,7 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
+import type { CommandStreams } from '../../../streaming/protocols.ts';
 import { booleanOf, integerOf } from '../verbs/query-values.ts';
 
 /** The path and query for the kubelet. */
@@ -49,6 +50,13 @@ export function streamRequest(kind: 'exec' | 'attach', pod: Pod, query: URLSearc
   for (const [asked, sent] of [['stdin', 'input'], ['stdout', 'output'], ['stderr', 'error'], ['tty', 'tty']] as const) if (booleanOf(query, asked) === true) options.set(sent, '1');
   if (kind === 'exec') for (const word of query.getAll('command')) options.append('command', word);
   return { path: `/${kind}/${pod.metadata.namespace}/${pod.metadata.name}/${container}`, query: options };
+}
+
+/** The streams that such a query asks for. */
+export function commandStreams(query: URLSearchParams): CommandStreams {
+  const isAsked = (name: string): boolean => booleanOf(query, name) === true;
+  const tty = isAsked('tty');
+  return { stdin: isAsked('stdin'), stdout: isAsked('stdout'), stderr: isAsked('stderr') && !tty, tty };
 }
 
 export function portForwardRequest(pod: Pod, query: URLSearchParams): KubeletRequest {
