@@ -251,6 +251,7 @@ describe('a node that starts while the API server is away', () => {
     await clock.advance(1_000);
     const [secret, runtimeClass, all, claim, volume] = await asking;
     assert.deepEqual([valueOf(secret), runtimeClass?.handler, all.length, claim?.spec.volumeName, volume?.metadata.name], ['MQ==', 'runsc', 1, 'pv', 'pv']);
+    await assert.rejects(objects.get('RuntimeClass', '', 'other'), { kind: 'Unavailable' });
     // And again, without waiting.
     assert.equal(valueOf(await objects.get('Secret', 'default', 'a')), 'MQ==');
   });

@@ -54,7 +54,10 @@ export class KindCache<T extends ApiObject> {
 
   /** Waits for the first list, a second at most. Rejects with Unavailable when there is nothing to go by. */
   async get(key: string): Promise<T | undefined> {
-    return (this.#objects ?? (await this.#known())).get(key);
+    const found = (this.#objects ?? (await this.#known())).get(key);
+    // That an earlier run did not need it does not say that it is not there.
+    if (found === undefined && this.#objects === undefined) throw this.#unknown();
+    return found;
   }
 
   async list(): Promise<readonly T[]> {
@@ -67,7 +70,7 @@ export class KindCache<T extends ApiObject> {
   }
 
   async #known(): Promise<ReadonlyMap<string, T>> {
-    const { clock, type, left } = this.#options;
+    const { clock, left } = this.#options;
     const kept = left();
     if (!(this.#overdue && kept.length > 0)) {
       const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -81,7 +84,12 @@ export class KindCache<T extends ApiObject> {
     if (this.#objects !== undefined) return this.#objects;
     this.#overdue = true;
     if (kept.length > 0) return new Map(kept.map((object) => [formatKey(keyOf(object)), object]));
-    throw new KubeletError('Unavailable', `failed to sync ${type.plural} cache: timed out waiting for the condition`, { op: `list ${type.plural}` });
+    throw this.#unknown();
+  }
+
+  #unknown(): KubeletError {
+    const { plural } = this.#options.type;
+    return new KubeletError('Unavailable', `failed to sync ${plural} cache: timed out waiting for the condition`, { op: `list ${plural}` });
   }
 
   #replace(items: readonly T[]): void {
