@@ -55,6 +55,7 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
     recorder,
     startup,
     onReported: ({ metadata, spec = {}, status = {} }) => {
+      // Again, for the runtime may have refused.
       podCidr.offer(spec.podCIDRs ?? []);
       node.seats.volumesReported(status.volumesInUse ?? []);
       lease.nodeIs(metadata.uid);
@@ -66,6 +67,7 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
   return {
     start: () => {
       podCidr.offer(config.podCidr === '' ? [] : [config.podCidr]);
+      node.watch.onChange((seen) => podCidr.offer(seen?.spec?.podCIDRs ?? []));
       inventory.start();
       lease.start();
       inBackground(log, 'starting to tell the status of the node', ownName.whenAsked().then(() => reporter.start()));

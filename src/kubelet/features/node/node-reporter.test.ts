@@ -4,6 +4,7 @@ import { nodes } from '../../../api/client/resource-types.ts';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import type { Node } from '../../../api/core/node.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import type { Clock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
@@ -34,8 +35,10 @@ interface Bench {
   writes(): string[];
 }
 
-function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node): Bench {
+/** `hurry`: by which share of their time timers are early. */
+function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hurry = 0): Bench {
   const clock = new FakeClock();
+  const hasty: Clock = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), setTimer: (delayMs, fire) => clock.setTimer(delayMs * (1 - hurry), fire) };
   const api = new FakeApiClient({ clock });
   if (existing !== undefined) api.seed(nodes, existing);
   const random = seededRandom(1);
@@ -60,7 +63,7 @@ function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node): B
       recorder: { nodeEvent: (_, reason) => events.push(reason) },
       startup,
       onReported: (node) => reported.push(node),
-      time: { clock, random, log },
+      time: { clock: hasty, random, log },
     }),
     node: () => api.peek(nodes, key),
     ready: () => api.peek(nodes, key)?.status?.conditions?.find(({ type }) => type === 'Ready')?.status,
@@ -247,6 +250,14 @@ describe('a node of a cluster', () => {
     assert.deepEqual([clock.armedTimers, log.lines.filter(({ level }) => level === 'error').length], [timers, errors]);
     end();
     assert.equal(await clock.advanceUntil(() => ready() === 'False', 8000), true);
+    await reporter.stop();
+  });
+
+  it('goes on where timers are early', async () => {
+    const { clock, api, reporter, node } = bench({}, undefined, 0.6);
+    api.fail('create', 'nodes', away(), 3);
+    await clock.advance(5000);
+    assert.ok(node() !== undefined);
     await reporter.stop();
   });
 

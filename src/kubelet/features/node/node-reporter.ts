@@ -260,7 +260,7 @@ export class NodeReporter {
 
 const isReady = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 
-/** A refusal that another look at the node may mend; a server that is away is left alone until the back-off is over. */
-function isWorthAnotherTry(failure: unknown): boolean {
-  return !isApiError(failure, 'ServiceUnavailable') && !isApiError(failure, 'TooManyRequests') && !isApiError(failure, 'Unauthorized') && !isApiError(failure, 'Forbidden');
-}
+/** What another look at the node does not mend: whoever is away or turns one away is left alone until the back-off is over. */
+const hopeless = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests', 'Unauthorized', 'Forbidden'] as const;
+
+const isWorthAnotherTry = (failure: unknown): boolean => hopeless.every((reason) => !isApiError(failure, reason));
