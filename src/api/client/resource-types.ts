@@ -29,6 +29,7 @@ import type { ServiceAccount } from '../core/service-account.ts';
 import type { Service } from '../core/service.ts';
 import type { EndpointSlice } from '../discovery/endpoint-slice.ts';
 import type { Event as EventsV1Event } from '../events/event.ts';
+import type { NodeMetrics, PodMetrics } from '../metrics/usage-metrics.ts';
 import type { RuntimeClass } from '../node/runtime-class.ts';
 import type { PodDisruptionBudget } from '../policy/pod-disruption-budget.ts';
 import type { ClusterRoleBinding } from '../rbac/cluster-role-binding.ts';
@@ -72,6 +73,8 @@ export const certificateSigningRequests: ResourceType<CertificateSigningRequest>
 export const leases: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true };
 export const endpointSlices: ResourceType<EndpointSlice> = { group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true };
 export const eventsV1Events: ResourceType<EventsV1Event> = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
+export const nodeMetrics: ResourceType<NodeMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', kind: 'NodeMetrics', plural: 'nodes', namespaced: false };
+export const podMetrics: ResourceType<PodMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', kind: 'PodMetrics', plural: 'pods', namespaced: true };
 export const runtimeClasses: ResourceType<RuntimeClass> = { group: 'node.k8s.io', version: 'v1', kind: 'RuntimeClass', plural: 'runtimeclasses', namespaced: false };
 export const podDisruptionBudgets: ResourceType<PodDisruptionBudget> = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget', plural: 'poddisruptionbudgets', namespaced: true };
 export const clusterRoles: ResourceType<ClusterRole> = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false };

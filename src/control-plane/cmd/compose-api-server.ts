@@ -23,6 +23,7 @@ import { createLocalClient } from '../registry/local-client.ts';
 import { ObjectCache } from '../registry/cache/object-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
+import { usageResources } from '../resources/usage-metrics.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Ambient } from './ambient.ts';
 import { composeAdmission } from './compose-admission.ts';
@@ -30,6 +31,7 @@ import { composeAuthenticators } from './compose-authenticators.ts';
 import type { ComposedAuthentication } from './compose-authenticators.ts';
 import { composeAuthorizers } from './compose-authorizers.ts';
 import { composeFront } from './compose-front.ts';
+import { withUsage } from './compose-usage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
@@ -80,8 +82,8 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const front = await composeFront(options, ambient);
   const server = createApiServer({
     ...front.options,
-    registry,
-    definitions: allResources,
+    registry: withUsage(registry, { reader, kubelets: front.options.kubelets, ...ambient }),
+    definitions: [...allResources, ...usageResources],
     authenticators: access.authenticators,
     authorizer,
     connectAdmission: admission.plugins,

@@ -20,7 +20,7 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly schema: ObjectSchema;
   /** Keeps values out of error messages (secrets). */
   readonly hideValues?: boolean;
-  /** Where objects stand below `/registry/`: upstream's words, `pods`, `minions`, `services/specs`. */
+  /** Where objects stand below `/registry/`: upstream's words, `pods`, `minions`, `services/specs`. Empty for what is made when somebody asks. */
   readonly storagePath: string;
   /** The store deletes objects so many seconds after their last write (events). */
   readonly ttlSeconds?: number;

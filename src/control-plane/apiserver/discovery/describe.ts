@@ -55,10 +55,10 @@ export function apiResources({ resources }: GroupVersion): readonly ApiResource[
 export const bySubresource = (left: ServedSubresource, right: ServedSubresource): number => (left.name < right.name ? -1 : 1);
 
 function describe({ definition, verbs }: ServedResource): ApiResource {
-  const { type, singular, shortNames, categories, review } = definition;
+  const { type, singular, shortNames, categories, review, storagePath } = definition;
   return {
     name: type.plural, singularName: singular, namespaced: type.namespaced, kind: type.kind, verbs, ...(shortNames !== undefined && { shortNames }), ...(categories !== undefined && { categories }),
-    ...(review === undefined && { storageVersionHash: storageVersionHash(definition.storedAs?.stored ?? type) }),
+    ...(review === undefined && storagePath !== '' && { storageVersionHash: storageVersionHash(definition.storedAs?.stored ?? type) }),
   };
 }
 

@@ -42,6 +42,8 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'read networking.k8s.io ingresses,ingresses/status,networkpolicies',
     'read resource.k8s.io resourceclaims,resourceclaims/status,resourceclaimtemplates',
   ],
+  /** Not of upstream's API server but of metrics-server, in whose place this one answers. */
+  'system:aggregated-metrics-reader': ['read metrics.k8s.io nodes,pods'],
   'system:auth-delegator': [
     'create authentication.k8s.io tokenreviews',
     'create authorization.k8s.io subjectaccessreviews',

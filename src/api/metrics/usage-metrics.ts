@@ -1,0 +1,24 @@
+/** NodeMetrics and PodMetrics of metrics.k8s.io/v1beta1. Which fields exist follows k8s.io/metrics. */
+import { ObjectMetaSchema } from '../core/meta.ts';
+import { ResourceListSchema } from '../core/resource-requirements.ts';
+import { array, object, required, string } from '../schema/schema.ts';
+import type { Infer } from '../schema/schema.ts';
+
+const common = {
+  kind: string,
+  apiVersion: string,
+  metadata: required(ObjectMetaSchema),
+  /** The end of the time the numbers are of. */
+  timestamp: required(string),
+  /** How long it was, `15.07s`. */
+  window: required(string),
+};
+
+export const NodeMetricsSchema = object('NodeMetrics', { ...common, usage: required(ResourceListSchema) });
+export type NodeMetrics = Infer<typeof NodeMetricsSchema>;
+
+export const ContainerMetricsSchema = object('ContainerMetrics', { name: required(string), usage: required(ResourceListSchema) });
+export type ContainerMetrics = Infer<typeof ContainerMetricsSchema>;
+
+export const PodMetricsSchema = object('PodMetrics', { ...common, containers: required(array(ContainerMetricsSchema)) });
+export type PodMetrics = Infer<typeof PodMetricsSchema>;

@@ -1,0 +1,41 @@
+import type { NodePoints, UsagePoint } from './parse-resource-metrics.ts';
+
+export interface Usage {
+  cpuNanoCores: number;
+  memoryBytes: number;
+  atMs: number;
+  windowMs: number;
+}
+
+/** Rates over less time are noise (upstream: metrics-server counts a container that is younger than 10 s from its start on). */
+const SHORTEST_WINDOW_MS = 500;
+
+/** The use between two looks; of what started in between since then. undefined when there is nothing to count from. */
+export function computeUsage(before: UsagePoint | undefined, now: UsagePoint): Usage | undefined {
+  const isNew = before === undefined || now.cpuSeconds < before.cpuSeconds || (now.startedAtMs !== undefined && now.startedAtMs > before.atMs);
+  const fromMs = isNew ? now.startedAtMs : before.atMs;
+  if (fromMs === undefined || now.atMs - fromMs < SHORTEST_WINDOW_MS) return undefined;
+  const windowMs = now.atMs - fromMs;
+  const seconds = now.cpuSeconds - (isNew ? 0 : before.cpuSeconds);
+  return { cpuNanoCores: Math.max(0, Math.round((seconds / windowMs) * 1e12)), memoryBytes: now.memoryBytes, atMs: now.atMs, windowMs };
+}
+
+export interface NodeUsage {
+  node: Usage | undefined;
+  /** By `namespace/pod`, then by container. */
+  pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
+}
+
+/** A pod with a container that nothing can be said of yet is left out: half a pod would look like a whole one. */
+export function computeNodeUsage(before: NodePoints | undefined, now: NodePoints): NodeUsage {
+  const pods = new Map<string, Map<string, Usage>>();
+  const incomplete = new Set<string>();
+  for (const [key, point] of now.containers) {
+    const podKey = `${point.namespace}/${point.pod}`;
+    const usage = computeUsage(before?.containers.get(key), point);
+    if (usage === undefined) incomplete.add(podKey);
+    else pods.set(podKey, (pods.get(podKey) ?? new Map<string, Usage>()).set(point.container, usage));
+  }
+  for (const podKey of incomplete) pods.delete(podKey);
+  return { node: now.node === undefined ? undefined : computeUsage(before?.node, now.node), pods };
+}

@@ -1,0 +1,73 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { computeNodeUsage, type NodeUsage } from './compute-usage.ts';
+import { parseResourceMetrics, type NodePoints } from './parse-resource-metrics.ts';
+
+export interface UsageCacheOptions {
+  clock: Clock;
+  log: Logger;
+  /** The text of a kubelet's /metrics/resource. */
+  scrape: (node: Node) => Promise<string>;
+}
+
+interface Kept {
+  usage: NodeUsage;
+  points: NodePoints;
+  scrapedAtMs: number;
+}
+
+/** As metrics-server's --metric-resolution. */
+const RESOLUTION_MS = 15_000;
+/** Rates count from a look that is no older; else a second one is taken at once. */
+const LONGEST_WINDOW_MS = 60_000;
+const SECOND_LOOK_MS = 1000;
+const MOST_NODES = 10_000;
+
+/**
+ * What nodes and pods use, from their kubelets, when somebody asks. Where nobody asked lately there is nothing to count from, so two looks are taken a
+ * second apart; after that an answer is at most 15 s old. A node that does not answer is missing.
+ */
+export class UsageCache {
+  readonly #options: UsageCacheOptions;
+  readonly #kept = new Map<string, Kept>();
+  readonly #running = new Map<string, Promise<NodeUsage | undefined>>();
+
+  constructor(options: UsageCacheOptions) {
+    this.#options = options;
+  }
+
+  /** undefined when nothing can be said of it now. */
+  usage(node: Node): Promise<NodeUsage | undefined> {
+    const { name } = node.metadata;
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && this.#options.clock.monotonicMs() - kept.scrapedAtMs < RESOLUTION_MS) return Promise.resolve(kept.usage);
+    const running = this.#running.get(name) ?? this.#look(node, kept).finally(() => this.#running.delete(name));
+    this.#running.set(name, running);
+    return running;
+  }
+
+  async #look(node: Node, kept: Kept | undefined): Promise<NodeUsage | undefined> {
+    const { clock, log } = this.#options;
+    try {
+      const isRecent = kept !== undefined && clock.monotonicMs() - kept.scrapedAtMs < LONGEST_WINDOW_MS;
+      const before = isRecent ? kept.points : await this.#scrape(node);
+      if (!isRecent) await sleep(clock, SECOND_LOOK_MS);
+      const points = await this.#scrape(node);
+      const usage = computeNodeUsage(before, points);
+      if (this.#kept.size >= MOST_NODES) this.#kept.clear();
+      this.#kept.set(node.metadata.name, { usage, points, scrapedAtMs: clock.monotonicMs() });
+      return usage;
+    } catch (error) {
+      this.#kept.delete(node.metadata.name);
+      log.warn('the use of a node and its pods cannot be asked of its kubelet', { node: node.metadata.name, error: errorMessage(error) });
+      return undefined;
+    }
+  }
+
+  async #scrape(node: Node): Promise<NodePoints> {
+    return parseResourceMetrics(await this.#options.scrape(node), this.#options.clock.nowMs());
+  }
+}

@@ -1,0 +1,23 @@
+import { nodes, pods } from '../../api/client/resource-types.ts';
+import { kubeletAddressOf } from '../apiserver/connect/kubelet-address.ts';
+import { scrapeKubelet } from '../apiserver/metrics-api/kubelet-scrape.ts';
+import { UsageCache } from '../apiserver/metrics-api/usage-cache.ts';
+import { usageRegistry } from '../apiserver/metrics-api/usage-registry.ts';
+import type { KubeletClientOptions } from '../apiserver/options.ts';
+import type { ObjectReader } from '../model/object-reader.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Ambient } from './ambient.ts';
+
+/** metrics.k8s.io beside what is stored, where there is a way to kubelets. */
+export function withUsage(registry: Registry, { reader, kubelets, clock, log }: Pick<Ambient, 'clock' | 'log'> & { reader: ObjectReader; kubelets: KubeletClientOptions | undefined }): Registry {
+  if (kubelets === undefined) return registry;
+  const { dialer, preferredAddressTypes } = kubelets;
+  const cache = new UsageCache({ clock, log, scrape: async (node) => scrapeKubelet(dialer, { ...kubeletAddressOf(node, preferredAddressTypes), security: 'kubelet' }) });
+  return usageRegistry({
+    registry,
+    nodes: () => reader.list(nodes, ''),
+    pods: (namespace) => reader.list(pods, namespace),
+    usage: (node) => cache.usage(node),
+    nowMs: () => clock.nowMs(),
+  });
+}
