@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ballastLayer, busyboxImage, pauseImage } from './catalogue.ts';
-import { buildImage, renameImage, tagOf, writeImageArchive } from './oci-image.ts';
+import { dynamicBusyboxImage, nginxImage } from './debian-images.ts';
+import { buildImage, type OciImage, renameImage, tagOf, writeImageArchive } from './oci-image.ts';
 import { buildPauseBinary } from './pause-binary.ts';
 import { pushImage } from './registry-push.ts';
 import { writeTar } from './tar.ts';
@@ -133,4 +134,15 @@ test('a push uploads only missing blobs, then the manifest, with the password', 
   } finally {
     server.close();
   }
+});
+
+test('nginx and busybox bring the libraries they are loaded with, nginx its configuration and an account to serve as', () => {
+  const program = { binary: Buffer.from('program'), libraries: [{ path: '/lib64/ld.so', content: Buffer.from('loader') }] };
+  const options = { reference: 'docker.io/library/x:latest', nodeArch: 'x64', busybox };
+  const [nginx, shell] = [nginxImage(options, program), dynamicBusyboxImage(options, program)];
+  const text = (image: OciImage): string => image.layers.map(({ content }) => content.toString('latin1')).join();
+  for (const image of [nginx, shell]) assert.match(text(image), /lib64\/ld\.so[\s\S]*loader/);
+  assert.match(text(nginx), /www-data:x:33/);
+  assert.match(nginx.config.content.toString(), /"Cmd":\["nginx","-g","daemon off;"\].*"StopSignal":"SIGQUIT"/);
+  assert.match(shell.config.content.toString(), /"Cmd":\["sh"\]/);
 });
