@@ -1,24 +1,29 @@
 import { loadCredentialProviders, type CredentialProvider } from '../features/images/credentials/provider-config.ts';
 import { createHealthApp } from '../features/server/health-app.ts';
-import { createLocalApi } from '../features/server/local-api.ts';
+import { createLocalApi, type Problem } from '../features/server/local-api.ts';
 import { createReadOnlyApp } from '../features/server/read-only-app.ts';
 import { createManifestServer, readManifestToken } from '../features/pod-config/manifest-server.ts';
 import { listenTcp, listenUnix, type Listening } from '../adapters/net/http-listen.ts';
 import { takeInstanceLock } from '../adapters/process/instance-lock.ts';
 import { systemdNotify, watchdogPeriodMs } from '../adapters/process/systemd-notify.ts';
-import { createPinoLog } from '../../base/pino-log.ts';
+import { createPinoLog, type AdjustableLogger } from '../../base/pino-log.ts';
 import { inBackground } from '../../base/background.ts';
 import { KubeletError, errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { createLoop } from '../../base/loop.ts';
+import type { NodeAddress } from '../../api/core/node.ts';
 import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import { hostProblems } from '../model/config/validate.ts';
 import { composeKubelet, type Kubelet } from './compose/compose.ts';
 import { openRecords } from './compose/compose-records.ts';
 import type { ComposeSettings } from './compose/compose-settings.ts';
+import { composeServing, type Serving } from './compose/compose-serving.ts';
+import { openSecureServer } from './compose/compose-secure-server.ts';
+import { composeServer } from './compose/compose-server.ts';
 import { composeWorld, type RealWorld } from './compose/compose-world.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { healthChecks, localSources } from './local-sources.ts';
+import { processFacts } from './process-facts.ts';
 import { orRefuse } from './compose/or-refuse.ts';
 
 export interface AgentSettings {
@@ -32,13 +37,13 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
-export function agentLog(config: KubeletConfig): Logger {
+export function agentLog(config: KubeletConfig): AdjustableLogger {
   const write = (line: string): void => void process.stderr.write(line);
   return createPinoLog({ format: config.logging.format, verbosity: config.logging.verbosity, write, nowMs: () => Date.now(), pid: process.pid, program: 'kubelet' });
 }
 
 /** Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another agent's, the host is unfit. */
-export async function startAgent({ config, flags, warnings }: AgentSettings, log: Logger): Promise<RunningAgent> {
+export async function startAgent({ config, flags, warnings }: AgentSettings, log: AdjustableLogger): Promise<RunningAgent> {
   for (const warning of warnings) log.warn(warning);
   const lock = await takeInstanceLock(flags.rootDir);
   const world = await composeWorld({ config, flags, log });
@@ -56,9 +61,11 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
   };
   const records = await orRefuse(`the root directory ${flags.rootDir} cannot be used`, openRecords(flags.rootDir, world));
   const kubelet = composeKubelet(settings, world, records);
+  if (world.cluster !== undefined) world.join?.start(world.cluster);
   await orRefuse('the agent cannot work on this machine', kubelet.start());
   const servers = new Servers(log);
-  await openServers(servers, kubelet, { config, flags });
+  const serving = composeNodeServing(kubelet, world, { config, flags });
+  await openServers(servers, kubelet, { config, flags, serving, log, problems: () => [...(world.join?.problems() ?? []), ...serving.problems()] });
   if (token !== undefined) serveManifests(servers, kubelet, { address: flags.manifestServerAddress, token });
   systemdNotify('READY=1', process.env);
   const watchdog = startWatchdog(kubelet);
@@ -67,7 +74,9 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
     systemdNotify('STOPPING=1', process.env);
     await watchdog?.stop();
     await servers.close();
+    await serving.stop();
     await kubelet.stop();
+    await world.join?.stop();
     world.close();
     lock.release();
   };
@@ -98,9 +107,10 @@ class Servers {
     this.#log = log;
   }
 
-  async open(listen: Promise<Listening>): Promise<void> {
+  async open(listen: Promise<Listening | undefined>): Promise<void> {
     try {
       const listening = await listen;
+      if (listening === undefined) return;
       if (this.#closed) await listening.close();
       else this.#listening.push(listening);
     } catch (error) {
@@ -118,11 +128,22 @@ class Servers {
   }
 }
 
-async function openServers(servers: Servers, kubelet: Kubelet, { config, flags }: Pick<AgentSettings, 'config' | 'flags'>): Promise<void> {
-  const { healthzPort, healthzBindAddress, readOnlyPort, address } = config.server;
-  const sources = localSources(kubelet);
+function composeNodeServing(kubelet: Kubelet, world: RealWorld, { config, flags }: Pick<AgentSettings, 'config' | 'flags'>): Serving {
+  const { clock, random, log, cluster, certificates: figures, machine } = world;
+  const { nodeName } = machine;
+  const addresses = (): readonly NodeAddress[] => kubelet.node.object(kubelet.monitor.health).status?.addresses ?? [];
+  return composeServing({ security: config.security, certDir: flags.certDir, nodeName, hostname: nodeName, addresses, cluster, figures, clock, random, log });
+}
+
+type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & { readonly serving: Serving; readonly log: AdjustableLogger; readonly problems: () => readonly Problem[] };
+
+async function openServers(servers: Servers, kubelet: Kubelet, { config, flags, serving, log, problems }: ServersOptions): Promise<void> {
+  const { healthzPort, healthzBindAddress, readOnlyPort, address, enabled, port } = config.server;
+  const local = localSources(kubelet);
+  const sources = { ...local, problems: () => [...local.problems(), ...problems()] };
   await Promise.all([
     flags.cliSocket === '' ? undefined : servers.open(listenUnix(createLocalApi(sources), flags.cliSocket)),
+    enabled && port > 0 ? servers.open(openSecureServer({ world: kubelet.world, config, serving, handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log) }) })) : undefined,
     readOnlyPort > 0 ? servers.open(listenTcp(createReadOnlyApp(sources), address, readOnlyPort)) : undefined,
     healthzPort > 0 ? servers.open(listenTcp(createHealthApp(healthChecks(kubelet)), healthzBindAddress, healthzPort)) : undefined,
   ]);

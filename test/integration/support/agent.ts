@@ -123,7 +123,7 @@ export class TestAgent {
   }
 
   get #arguments(): string[] {
-    return ['--config', this.#configFile, '--root-dir', this.rootDir, '--cli-socket', this.socket, '--hostname-override', NODE, ...(this.#options.args ?? [])];
+    return ['--config', this.#configFile, '--root-dir', this.rootDir, '--cert-dir', join(this.#home, 'pki'), '--cli-socket', this.socket, '--hostname-override', NODE, ...(this.#options.args ?? [])];
   }
 
   get #environment(): NodeJS.ProcessEnv {

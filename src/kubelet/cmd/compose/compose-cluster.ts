@@ -1,13 +1,45 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { AccessSource } from '../../../client/cluster-access.ts';
 import { HttpApiClient } from '../../../client/http-api-client.ts';
 import { HttpTransport } from '../../../client/http-transport.ts';
-import { readKubeconfig } from '../../../client/kubeconfig.ts';
+import type { RequestTerms } from '../../../client/http-transport.ts';
+import { openGate, RequestBudget } from '../../../client/request-budget.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
-import type { AgentFlags } from '../flags/flags-values-agent.ts';
+import { kubernetesVersion } from '../flags/flags-version.ts';
 
-/** Undefined without `--kubeconfig`: the node is one of its own. Throws `Invalid` or `NotFound` that names the file. */
-export function openCluster(flags: Pick<AgentFlags, 'kubeconfig'>): ClusterApi | undefined {
-  if (flags.kubeconfig === '') return undefined;
-  const transport = new HttpTransport(readKubeconfig(flags.kubeconfig), { userAgent: 'kubelet-ts' });
-  const client = new HttpApiClient(transport);
-  return { heartbeat: client, status: client, objects: client, events: client, outage: () => transport.problem() };
+/** What the configuration says of the API client. */
+export type ClusterTerms = Pick<KubeletConfig['node'], 'apiQps' | 'apiBurst' | 'eventQps' | 'eventBurst' | 'statusUpdatePeriodMs' | 'leaseDurationMs'>;
+
+export interface OpenedCluster extends ClusterApi {
+  close(): void;
+}
+
+/** Of client-go, where the configuration says 0. */
+const DEFAULT_QPS = 5;
+const DEFAULT_BURST = 10;
+/** Requests that may wait for their turn: far more than a node has pods. Events wait elsewhere, where they are folded. */
+const WAITING_LIMIT = 10_000;
+const EVENTS_WAITING_LIMIT = 1_000;
+
+/** The lanes to the API server that `access` leads to, all over the same connections. Asks nothing yet. */
+export function openCluster(access: AccessSource, terms: ClusterTerms, { clock, random }: { readonly clock: Clock; readonly random: Random }): OpenedCluster {
+  // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change from one to the other.
+  const userAgent = `kubelet/${kubernetesVersion} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
+  const transport = new HttpTransport(access, { userAgent, clock, random });
+  return { ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.lane(lane))), outage: () => transport.problem(), observe: (listener) => transport.observe(listener), reconnect: () => transport.reconnect(), close: () => transport.close() };
+}
+
+/** Who waits for whom. `kubeAPIQPS: 0` is client-go's default, as upstream; `eventRecordQPS: 0` is no limit, as its documentation says. */
+export function clusterLanes(terms: ClusterTerms, clock: Clock, open: (terms: Partial<RequestTerms>) => ApiClient): Pick<ClusterApi, 'heartbeat' | 'status' | 'objects' | 'events'> {
+  const budget = new RequestBudget({ clock, qps: terms.apiQps || DEFAULT_QPS, burst: terms.apiBurst || DEFAULT_BURST, waitingLimit: WAITING_LIMIT });
+  const events = terms.eventQps === 0 ? openGate : new RequestBudget({ clock, qps: terms.eventQps, burst: terms.eventBurst || DEFAULT_BURST, waitingLimit: EVENTS_WAITING_LIMIT }).gate(0);
+  return {
+    heartbeat: open({ limitMs: Math.min(terms.statusUpdatePeriodMs, terms.leaseDurationMs) }),
+    status: open({ gate: budget.gate(0) }),
+    objects: open({ gate: budget.gate(1) }),
+    events: open({ gate: events }),
+  };
 }

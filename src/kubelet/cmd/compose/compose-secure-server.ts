@@ -22,16 +22,13 @@ export interface SecureServerOptions {
   readonly handlers: SecureHandlers;
 }
 
-/**
- * The server on port 10250. Undefined where nobody could be let in: with authorization by the API server and none to ask, which is where upstream's
- * kubelet does not start at all.
- */
+/** The server on port 10250. Undefined where nobody could be let in, which is where upstream's kubelet does not start at all. */
 export async function openSecureServer({ world, config, serving, handlers }: SecureServerOptions): Promise<SecureListening | undefined> {
   const { clock, log } = world;
   const { server, security } = config;
   const guard = composeGuard(world, security, serving);
-  if (guard === undefined) {
-    log.info('The secure server is not opened: authorization is by the API server, and this node has none. The local socket serves whoever is root here.', { port: server.port });
+  if (typeof guard === 'string') {
+    log.info('The secure server is not opened, since it could let nobody in. The local socket serves whoever is root here.', { port: server.port, why: guard });
     return undefined;
   }
   if (security.authorizationMode === 'AlwaysAllow') log.warn('Whoever is authenticated may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)', { anonymous: security.anonymousAuth });
@@ -53,12 +50,14 @@ export async function openSecureServer({ world, config, serving, handlers }: Sec
   });
 }
 
-function composeGuard({ cluster, clock, random, log, machine }: World, security: SecurityConfig, { clientAuthorities }: Serving): RequestGuard | undefined {
+/** Why there can be none, in upstream's words. */
+function composeGuard({ cluster, clock, random, log, machine }: World, security: SecurityConfig, { clientAuthorities }: Serving): RequestGuard | string {
   const { authorizationMode, authorizedTtlMs, unauthorizedTtlMs, anonymousAuth, webhookAuth, webhookAuthTtlMs } = security;
   const asking = { clock, random };
   const byReview = cluster === undefined ? undefined : createReviewAuthorizer({ client: cluster.objects, nodeName: machine.nodeName, allowedHoldsMs: authorizedTtlMs, deniedHoldsMs: unauthorizedTtlMs, asking });
   const authorizer = authorizationMode === 'AlwaysAllow' ? allowAll : byReview;
-  if (authorizer === undefined) return undefined;
+  if (authorizer === undefined) return 'no client provided, cannot use webhook authorization';
+  if (clientAuthorities === undefined && !anonymousAuth && !(webhookAuth && cluster !== undefined)) return webhookAuth ? 'no client provided, cannot use webhook authentication' : 'no authentication method configured';
   const authenticator = createAuthenticator({
     clientAuthorities: clientAuthorities === undefined ? undefined : () => clientAuthorities() ?? '',
     tokens: webhookAuth && cluster !== undefined ? { client: cluster.objects, holdsMs: webhookAuthTtlMs } : undefined,

@@ -29,12 +29,17 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { ContainerRuntime, RuntimeVersion } from '../../ports/runtime.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
+import { CertificateFigures } from './certificate-figures.ts';
 import { openCluster } from './compose-cluster.ts';
+import { composeJoin, type Join } from './compose-join.ts';
 import { openStats } from './compose-stats.ts';
 import { orRefuse } from './or-refuse.ts';
 import type { World } from './world.ts';
 
 export interface RealWorld extends World {
+  /** Absent on a node of its own. */
+  join?: Join;
+  certificates: CertificateFigures;
   close(): void;
 }
 
@@ -60,10 +65,13 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);
   if (version !== undefined) log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
-  const cluster = openCluster(flags);
+  const nodeName = flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride;
+  const certificates = new CertificateFigures(clock);
+  const join = await composeJoin({ flags, rotates: config.security.rotateClientCertificate, nodeName, figures: certificates, clock, random: systemRandom, log });
   return {
     clock,
-    ...(cluster !== undefined && { cluster }),
+    ...(join !== undefined && { join, cluster: openCluster(join.access, config.node, { clock, random: systemRandom }) }),
+    certificates,
     random: systemRandom,
     log,
     runtime,
@@ -80,8 +88,9 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     pluginDial: createPluginDial(clock),
     logFiles: linuxLogFiles,
     disk: { diskUsage },
-    machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName: flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
+    machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
     network: linuxNetwork,
+    observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin) },
     stats: await openStats({ clock, client, imageClient, agentGroup: config.cgroups.kubelet, log }),
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient),
@@ -90,7 +99,6 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
 
 /** Without it pods are not held to the storage of the node. */
 async function storageBytes(rootDir: string, log: Logger): Promise<number | undefined> {
-    observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin) },
   try {
     return (await diskUsage(rootDir)).capacityBytes;
   } catch (error) {
