@@ -1,3 +1,4 @@
+import { ApiClaimTeller } from '../../features/csi/claim-resize.ts';
 import { CsiLookup } from '../../features/csi/csi-lookup.ts';
 import { CsiPaths } from '../../features/csi/csi-names.ts';
 import { CsiPlugin } from '../../features/csi/csi-plugin.ts';
@@ -35,7 +36,7 @@ export function composeCsi(world: World, needs: CsiNeeds): CsiParts {
   const rootDir = needs.rootDir.replace(/\/+$/, '');
   const drivers = new DriverRegistry({ drivers: csiDrivers, clock, log });
   const nodeInfo = composeNodeInfo(world, needs, drivers);
-  const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: composeAttachments(world, (driver) => void nodeInfo?.refresh(driver)), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName };
+  const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: composeAttachments(world, (driver) => void nodeInfo?.refresh(driver)), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName, claims: world.cluster === undefined ? undefined : new ApiClaimTeller({ client: world.cluster.objects, clock, log }) };
   return {
     drivers,
     nodeInfo,

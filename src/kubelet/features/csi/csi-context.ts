@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
+import type { ClaimTeller } from './claim-resize.ts';
 import type { Attachments, CsiLookup } from './csi-lookup.ts';
 import { attachmentName, said, type CsiPaths } from './csi-names.ts';
 import type { CsiSource } from './csi-request.ts';
@@ -23,6 +24,8 @@ export interface CsiContext {
   readonly log: Logger;
   readonly recorder: EventRecorder;
   readonly nodeName: string;
+  /** undefined on a node of its own. */
+  readonly claims?: ClaimTeller | undefined;
 }
 
 export const FOLDER_MODE = 0o750;

@@ -102,3 +102,16 @@ test('a raw device grows too', async () => {
   const [expansion] = world.driver.expansions;
   assert.deepEqual([expansion?.volumePath, expansion?.capability.access], ['/root/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1', { kind: 'block' }]);
 });
+
+test('on a node of a cluster the claim is told: that it grows, and its size, again until it stands there', async () => {
+  const told: string[] = [];
+  const answers = [true, false, true];
+  const world = csiWorld({ claims: { tell: async (_, news) => (told.push(news.kind === 'finished' ? `finished ${news.size}` : news.kind), answers.shift() ?? true) } });
+  await world.register();
+  world.driver.capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'];
+  await setUp(world, persistentSpec({ claimed: '1Gi' }));
+  const grown = { capacity: '2Gi', claimed: '1Gi' };
+  assert.ok(((await again(world, grown)).againInMs ?? 0) > 0);
+  assert.equal((await again(world, grown)).againInMs, undefined);
+  assert.deepEqual([told, world.driver.expansions.length], [['inProgress', 'finished 2Gi', 'finished 2Gi'], 1]);
+});

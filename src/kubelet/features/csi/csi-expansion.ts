@@ -1,3 +1,4 @@
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import { volumeEvents } from '../../../api/reasons.ts';
@@ -67,7 +68,7 @@ export class CsiExpansion {
     if (request.spec.kind !== 'persistent' || wanted === undefined) return undefined;
     const data = await readVolumeData(this.#context.files, dataFolder);
     const known = Math.max(recordedBytes(data) ?? 0, this.#sizes.get(key) ?? 0, claimedBytes(request.spec) ?? 0);
-    if (known === 0 || wanted <= known) return undefined;
+    if (known === 0 || wanted <= known) return this.#tellFinished(request, wanted);
     const failure = this.#failures.get(key);
     if (failure?.wantedBytes === wanted && failure.over) return undefined;
     if (request.spec.readOnly) {
@@ -75,17 +76,34 @@ export class CsiExpansion {
       this.#say(request.pod, 'Warning', volumeEvents.fileSystemResizeFailed, `MountVolume.NodeExpandVolume failed for volume ${JSON.stringify(request.spec.name)} requested read-only file system`);
       return undefined;
     }
+    await this.#context.claims?.tell(request.spec.claim, { kind: 'inProgress' });
     try {
       await this.#expand(grown, wanted);
     } catch (error) {
-      return this.#failed(key, grown, wanted, error);
+      const retryMs = this.#failed(key, grown, wanted, error);
+      await this.#tellFailed(request.spec.claim, error);
+      return retryMs;
     }
     this.#sizes.set(key, wanted);
     this.#failures.delete(key);
     if (data !== undefined) await writeVolumeData(this.#context.files, dataFolder, { ...data, capacityBytes: String(wanted) });
     this.#say(request.pod, 'Normal', volumeEvents.fileSystemResizeSuccessful, `MountVolume.NodeExpandVolume succeeded for volume ${JSON.stringify(request.spec.name)} ${this.#context.nodeName}`);
     this.#context.log.info('a volume has grown', { driver: source.driver, volume: request.spec.name, bytes: wanted });
-    return undefined;
+    return this.#tellFinished(request, wanted);
+  }
+
+  /** It has the size that is wanted; the claim may not say so yet (upstream: MarkFSResizeFinished). Resolves to when to try again. */
+  async #tellFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
+    const { claims } = this.#context;
+    if (claims === undefined || spec.kind !== 'persistent' || spec.readOnly || (claimedBytes(spec) ?? wanted) >= wanted) return undefined;
+    const size = (isStep(spec.claim) ? spec.claim.status?.allocatedResources : spec.persistentVolume.spec.capacity)?.['storage'] ?? String(wanted);
+    return (await claims.tell(spec.claim, { kind: 'finished', size })) ? undefined : RETRY.maxMs;
+  }
+
+  async #tellFailed(claim: PersistentVolumeClaim, error: unknown): Promise<void> {
+    const kind = expansionFailure(error);
+    if (kind === 'inUse') return;
+    await this.#context.claims?.tell(claim, { kind: kind === 'infeasible' ? 'infeasible' : 'failed', error: errorMessage(error) });
   }
 
   async #expand({ request, source, volumePath }: Grown, requiredBytes: number): Promise<void> {
@@ -120,11 +138,14 @@ function bytesOf(text: string | undefined): number | undefined {
 
 function wantedBytes(spec: VolumeSpec): number | undefined {
   if (spec.kind !== 'persistent') return undefined;
-  const { status } = spec.claim;
-  const pending = status?.allocatedResourceStatuses?.['storage'];
-  // A controller that grows by steps says so here (upstream: checkForRecoveryFromExpansion).
-  const step = pending === 'NodeResizePending' || pending === 'NodeResizeInProgress' ? bytesOf(status?.allocatedResources?.['storage']) : undefined;
+  const step = isStep(spec.claim) ? bytesOf(spec.claim.status?.allocatedResources?.['storage']) : undefined;
   return step ?? bytesOf(spec.persistentVolume.spec.capacity?.['storage']);
+}
+
+/** A controller that grows by steps says so (upstream: checkForRecoveryFromExpansion). */
+function isStep({ status }: PersistentVolumeClaim): boolean {
+  const pending = status?.allocatedResourceStatuses?.['storage'];
+  return pending === 'NodeResizePending' || pending === 'NodeResizeInProgress';
 }
 
 function claimedBytes(spec: VolumeSpec): number | undefined {

@@ -12,6 +12,7 @@ import { FakeHostFiles } from '../../../ports/testing/fake-host-files.ts';
 import { FakeMounts } from '../../../ports/testing/fake-mounts.ts';
 import type { TokenOrder } from '../../../ports/tokens.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
+import type { ClaimTeller } from '../claim-resize.ts';
 import { CsiLookup, standaloneAttachments } from '../csi-lookup.ts';
 import { CsiPaths } from '../csi-names.ts';
 import { CsiPlugin } from '../csi-plugin.ts';
@@ -51,7 +52,7 @@ export function persistentSpec(options: PersistentOptions = {}): VolumeSpec {
 }
 
 /** A CSI plugin on a fake host with one registered driver. `restart` gives a new agent on the same host, whose driver is to register again. */
-export function csiWorld() {
+export function csiWorld({ claims }: { claims?: ClaimTeller } = {}) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
   const mounts = new FakeMounts(files);
@@ -76,7 +77,7 @@ export function csiWorld() {
   const start = () => {
     const registry = new DriverRegistry({ drivers, clock, log });
     const recorder = { event: (pod: Pod, type: string, reason: string, message: string) => void events.push(`${pod.metadata.name} ${type} ${reason} ${message}`) };
-    const plugin = new CsiPlugin({ registry, lookup: new CsiLookup({ objects: lookedUp, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(ROOT), files, mounts, clock, log, recorder, nodeName: 'node1' });
+    const plugin = new CsiPlugin({ registry, lookup: new CsiLookup({ objects: lookedUp, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(ROOT), files, mounts, clock, log, recorder, nodeName: 'node1', claims });
     const register = (): Promise<void> => registry.register({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });
     return { registry, plugin, register };
   };

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import { persistentVolumeClaims } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import { ApiClaimTeller, computeClaimStatus } from './claim-resize.ts';
+
+const status = {
+  phase: 'Bound' as const,
+  capacity: { storage: '1Gi' },
+  allocatedResources: { storage: '2Gi' },
+  allocatedResourceStatuses: { storage: 'NodeResizePending' },
+  conditions: [{ type: 'FileSystemResizePending', status: 'True' as const }, { type: 'Mine', status: 'True' as const }],
+};
+
+function setUp() {
+  const clock = new FakeClock();
+  const api = new FakeApiClient({ clock });
+  const claim = api.seed(persistentVolumeClaims, { metadata: { name: 'c', namespace: 'default', uid: '' }, spec: {}, status } as unknown as PersistentVolumeClaim);
+  const read = (): PersistentVolumeClaim['status'] => api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' })?.status;
+  return { api, claim, read, teller: new ApiClaimTeller({ client: api, clock, log: recordingLog() }) };
+}
+
+describe('what a claim is told of its growth', () => {
+  it('is that it goes on, and in the end its size, without what spoke of the growth', async () => {
+    const { teller, claim, read, api } = setUp();
+    assert.equal(await teller.tell(claim, { kind: 'inProgress' }), true);
+    assert.equal(read()?.allocatedResourceStatuses?.['storage'], 'NodeResizeInProgress');
+    const now = api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' }) as PersistentVolumeClaim;
+    assert.equal(await teller.tell(now, { kind: 'finished', size: '2Gi' }), true);
+    assert.deepEqual(read(), { ...status, capacity: { storage: '2Gi' }, allocatedResourceStatuses: {}, conditions: [{ type: 'Mine', status: 'True' }] });
+  });
+
+  it('is why it cannot grow, said once', () => {
+    const failed = computeClaimStatus(status, { kind: 'infeasible', error: 'no room' }, 0);
+    assert.deepEqual([failed?.allocatedResourceStatuses?.['storage'], failed?.conditions?.at(-1)?.message], ['NodeResizeInfeasible', 'failed to expand pvc with no room']);
+    assert.equal(failed === undefined ? undefined : computeClaimStatus(failed, { kind: 'infeasible', error: 'no room' }, 1), undefined);
+  });
+
+  it('is nothing of another claim, or an older state of it: then it is told again later', async () => {
+    const { teller, claim, api } = setUp();
+    api.fail('patch', 'persistentvolumeclaims', new ApiStatusError('Conflict', 'stale'));
+    assert.equal(await teller.tell(claim, { kind: 'finished', size: '2Gi' }), false);
+  });
+});

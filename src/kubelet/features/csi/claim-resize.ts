@@ -1,0 +1,76 @@
+import type { ApiClient, Patch } from '../../../api/client/api-client.ts';
+import { keyOf } from '../../../api/client/resource-type.ts';
+import { persistentVolumeClaims } from '../../../api/client/resource-types.ts';
+import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
+import { formatTime } from '../../../api/time.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+
+const RESIZE_CONDITIONS = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', 'NodeResizeError']);
+const STORAGE = 'storage';
+
+/** What the node did about a claim that wants more room (upstream: volume/util resize_util.go). `size` is a quantity. */
+export type ResizeNews = { readonly kind: 'inProgress' } | { readonly kind: 'finished'; readonly size: string } | { readonly kind: 'failed' | 'infeasible'; readonly error: string };
+
+type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
+
+/** The status that says so; undefined when it does already. */
+export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs: number): ClaimStatus | undefined {
+  const { allocatedResourceStatuses = {}, conditions = [], capacity = {} } = status;
+  const standing = allocatedResourceStatuses[STORAGE];
+  switch (news.kind) {
+    case 'inProgress':
+      // Only where a controller goes by it.
+      return standing === undefined || standing === 'NodeResizeInProgress' ? undefined : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
+    case 'finished': {
+      const { [STORAGE]: _, ...others } = allocatedResourceStatuses;
+      return { ...status, capacity: { ...capacity, [STORAGE]: news.size }, conditions: conditions.filter(({ type }) => !RESIZE_CONDITIONS.has(type)), allocatedResourceStatuses: others };
+    }
+    case 'failed':
+    case 'infeasible': {
+      const isSaid = conditions.some(({ type, status: is }) => type === 'NodeResizeError' && is === 'True');
+      const failure = { type: 'NodeResizeError', status: 'True' as const, lastTransitionTime: formatTime(nowMs), message: `failed to expand pvc with ${news.error}` };
+      const next = news.kind === 'infeasible' ? 'NodeResizeInfeasible' : standing;
+      if (isSaid && next === standing) return undefined;
+      return {
+        ...status,
+        ...(next !== undefined && { allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: next } }),
+        conditions: isSaid ? conditions : [...conditions.filter(({ type }) => type !== 'NodeResizeError'), failure],
+      };
+    }
+  }
+}
+
+/** Where a claim's status is told what became of it; on a node of its own nobody reads it. */
+export interface ClaimTeller {
+  /** Resolves to whether it stands there now. Never rejects. */
+  tell(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean>;
+}
+
+export class ApiClaimTeller implements ClaimTeller {
+  readonly #options: { readonly client: ApiClient; readonly clock: Clock; readonly log: Logger };
+
+  constructor(options: { readonly client: ApiClient; readonly clock: Clock; readonly log: Logger }) {
+    this.#options = options;
+  }
+
+  async tell(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean> {
+    const { client, clock, log } = this.#options;
+    const { status = {}, metadata } = claim;
+    const next = computeClaimStatus(status, news, clock.nowMs());
+    if (next === undefined) return true;
+    const { capacity, conditions, allocatedResourceStatuses } = next;
+    // A merge leaves alone what is not named, and null takes away.
+    const gone = Object.fromEntries(Object.keys(status.allocatedResourceStatuses ?? {}).filter((name) => allocatedResourceStatuses?.[name] === undefined).map((name) => [name, null]));
+    const body = { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion }, status: { capacity, conditions, ...(allocatedResourceStatuses !== undefined && { allocatedResourceStatuses: { ...allocatedResourceStatuses, ...gone } }) } };
+    const patch: Patch = { type: 'merge', body };
+    try {
+      await client.patch(persistentVolumeClaims, keyOf(claim), patch, { subresource: 'status' });
+      return true;
+    } catch (error) {
+      log.debug(2, 'the status of a claim could not be written', { claim: `${metadata.namespace}/${metadata.name}`, error: errorMessage(error) });
+      return false;
+    }
+  }
+}
