@@ -60,6 +60,8 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   nodeLeaseDurationSeconds: [feature('node/node-lease'), real('node')],
   'nodeStatusMaxImages providerID': [real('node')],
   podCIDR: [real('node')],
+  'kubeAPIQPS kubeAPIBurst eventRecordQPS eventBurst': ['src/kubelet/cmd/compose/compose-cluster.test.ts'],
+  contentType: ['src/client/http-transport.test.ts'],
   'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
 };
 
@@ -95,6 +97,10 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   nodeStatusUpdateFrequency: ['updatePeriodMs'],
   nodeStatusReportFrequency: ['reportPeriodMs'],
   nodeLeaseDurationSeconds: ['durationMs'],
+  kubeAPIQPS: ['apiQps'],
+  kubeAPIBurst: ['apiBurst'],
+  eventRecordQPS: ['eventQps'],
+  contentType: ['content-type'],
 };
 
 /** Fields without an effect that could be shown, here as in upstream: their rows say why. */
