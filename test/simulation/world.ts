@@ -17,6 +17,7 @@ import { FakeLogFiles } from '../../src/kubelet/ports/testing/fake-log-files.ts'
 import { FakeMounts } from '../../src/kubelet/ports/testing/fake-mounts.ts';
 import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-runtime-client.ts';
 import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-runtime-node.ts';
+import { SimulatedApi } from './cluster-api.ts';
 import { ContainerModel } from './containers.ts';
 import { Life, mortalCgroups, mortalClock, mortalEvents, mortalFiles, mortalPort, type DeathPoint, type Gate } from './mortal.ts';
 import { SimulatedNetwork } from './network.ts';
@@ -56,6 +57,8 @@ export interface NodeOptions {
   seed: number;
   runtime?: Partial<FakeRuntimeOptions>;
   config?: Record<string, unknown>;
+  /** The node is one of a cluster. */
+  cluster?: boolean;
 }
 
 /** A machine in memory on which agents start, are killed and start again, while containers, files and mounts stay. */
@@ -70,6 +73,8 @@ export class SimulatedNode {
   readonly plugins = new Map<string, PluginInfo>();
   readonly model: ContainerModel;
   readonly network: SimulatedNetwork;
+  /** undefined on a node of its own. */
+  readonly api: SimulatedApi | undefined;
   readonly config: KubeletConfig;
   readonly logs: LogRecord[] = [];
   /** What went wrong with the agent process itself: uncaught errors, refused starts. */
@@ -93,6 +98,7 @@ export class SimulatedNode {
     this.cgroups.inhabitants = (name) => this.runtime.inhabitants(/\/pod([^/]+)$/.exec(name)?.[1] ?? '');
     this.model = new ContainerModel(() => this.clock.monotonicMs());
     this.network = new SimulatedNetwork(this.clock, this.runtime, this.model);
+    this.api = options.cluster === true ? new SimulatedApi(this.clock, options.seed) : undefined;
     this.config = simulatedConfig(options.config ?? {});
     this.runtime.behaviour(() => true, (identity) => this.model.script(identity));
     const { journal } = this.runtime;
@@ -115,7 +121,9 @@ export class SimulatedNode {
     this.gate = (_port, method) => {
       if (!calls.test(method) || --left > 0) return undefined;
       this.gate = () => undefined;
-      this.clock.setTimer(500, () => this.start());
+      this.clock.setTimer(500, () => {
+        if (this.agent === undefined) this.start();
+      });
       return point;
     };
     return () => left <= 0;
@@ -180,6 +188,7 @@ export class SimulatedNode {
     const client_ = mortalPort('runtime', client, life, gate);
     const files = mortalFiles(this.files, life, gate);
     return {
+      ...(this.api === undefined ? {} : { cluster: this.api.clusterOf(life, gate) }),
       clock: mortalClock(this.clock, life),
       random: seededRandom(this.#seed * 1000 + this.#generations),
       log: this.#logOf(agent, {}),

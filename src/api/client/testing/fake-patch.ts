@@ -67,7 +67,7 @@ function mergeList(field: string, target: readonly unknown[], patch: readonly un
     const at = merged.findIndex((each) => isObject(each) && each[key] === element[key]);
     if (element['$patch'] === 'delete') {
       if (at >= 0) merged.splice(at, 1);
-    } else if (at < 0) merged.push(element);
+    } else if (at < 0) merged.push(strategicPatch({}, element));
     else merged[at] = strategicPatch(merged[at], element);
   }
   return merged;

@@ -25,7 +25,8 @@ export class FakeWatch implements AsyncIterable<WatchEvent<ApiObject>> {
     if (this.#mute) return;
     const nowMs = this.#clock.monotonicMs();
     this.#readableMs = Math.max(this.#readableMs, nowMs + this.#lagMs());
-    if (this.#readableMs <= nowMs) return this.#deliver(event);
+    // An error is the end of the watch: what is still on its way is lost with it.
+    if (event.type === 'ERROR' || this.#readableMs <= nowMs) return this.#deliver(event);
     this.#clock.setTimer(this.#readableMs - nowMs, () => this.#deliver(event));
   }
 

@@ -21,7 +21,7 @@ export interface ClusterPods {
   reconcileMirrors(): void;
   released(uid: PodUid, isReleased: boolean): void;
   forget(uid: PodUid): void;
-  stop(): Promise<void>;
+  stop(): void;
 }
 
 /** undefined on a node of its own. */
@@ -78,7 +78,10 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
       released.delete(uid);
       uploader.forget(uid);
     },
-    stop: async () => void (await Promise.all([uploader.stop(), mirrors.stop()])),
+    stop: () => {
+      uploader.stop();
+      mirrors.stop();
+    },
   };
 }
 

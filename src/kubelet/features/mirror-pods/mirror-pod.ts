@@ -43,8 +43,14 @@ export type MirrorAction = { kind: 'nothing' } | { kind: 'delete'; mirror: Pod }
 export function computeMirrorAction({ pod, found, node, isEnding, sourcesReady }: MirrorFacts): MirrorAction {
   if (found !== undefined && !isMirrorPod(found)) return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
   if (pod === undefined) return found === undefined || isEnding || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
-  if (found !== undefined) return isDeleted(found) || !isMirrorOf(found, pod) ? { kind: 'delete', mirror: found } : { kind: 'nothing' };
+  // A copy that an earlier node of this name owns would go with it.
+  if (found !== undefined) return isDeleted(found) || !isMirrorOf(found, pod) || isOfAnother(found, node) ? { kind: 'delete', mirror: found } : { kind: 'nothing' };
   return node === undefined ? { kind: 'nothing' } : { kind: 'create', mirror: buildMirror(pod, node) };
+}
+
+function isOfAnother(mirror: Pod, node: MirrorFacts['node']): boolean {
+  const owner = mirror.metadata.ownerReferences?.find(({ kind }) => kind === 'Node');
+  return node !== undefined && owner !== undefined && owner.uid !== node.uid;
 }
 
 function hashOf(pod: Pod): string {

@@ -60,6 +60,14 @@ describe('the mirror of a static pod', () => {
     assert.deepEqual(api.calls.filter(({ verb, body }) => verb === 'delete' && (body as { gracePeriodSeconds?: number }).gracePeriodSeconds === 0).map(({ body }) => (body as { preconditions: { uid: string } }).preconditions.uid), [first?.metadata.uid, second?.metadata.uid]);
   });
 
+  it('is made anew for a node that was registered anew', async () => {
+    const { world, bring } = setUp();
+    await bring();
+    world.node = { name: 'n1', uid: 'again' };
+    await bring();
+    assert.equal((await bring())?.metadata.ownerReferences?.[0]?.uid, 'again');
+  });
+
   it('goes when its pod is gone for good, and not while it is being stopped or a source is still to speak', async () => {
     const { world, bring } = setUp();
     await bring();

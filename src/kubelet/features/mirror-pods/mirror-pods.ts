@@ -63,10 +63,10 @@ export class MirrorPods {
     this.#lanes.submit(fullName, undefined);
   }
 
-  async stop(): Promise<void> {
+  /** Nothing more is sent; an answer that is still to come is not waited for. */
+  stop(): void {
     this.#stopped = true;
     for (const { retry } of this.#troubles.values()) retry?.cancel();
-    await this.#lanes.whenIdle();
   }
 
   async #bring(fullName: string): Promise<void> {

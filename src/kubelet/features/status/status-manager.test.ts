@@ -49,4 +49,17 @@ describe('status manager', () => {
     after.set(pod, status('True'));
     assert.deepEqual(after.get(uid), before.get(uid));
   });
+
+  it('takes over times that only the API server was told of, when what an earlier run kept is older', async () => {
+    const clock = new FakeClock();
+    const told = new StatusManager(clock);
+    told.set(pod, status('False'));
+    const old = told.snapshot();
+    await clock.advance(60_000);
+    told.set(pod, status('True'));
+    await clock.advance(60_000);
+    const after = new StatusManager(clock, old);
+    after.set({ ...pod, status: told.get(uid) }, status('True'));
+    assert.deepEqual(after.get(uid), told.get(uid));
+  });
 });

@@ -54,7 +54,9 @@ export class StatusManager {
     const previous = this.get(uid);
     const now = timestamp(this.#clock.nowMs()) ?? '';
     const status: PodStatus = { ...generated, startTime: previous?.startTime ?? pod.status?.startTime ?? timestamp(startedAtMs ?? this.#clock.nowMs()) };
-    status.conditions = withTransitionTimes(generated.conditions ?? [], previous?.conditions ?? pod.status?.conditions ?? [], now);
+    // What an earlier run had published may be older than what the API server was told by it.
+    const told = stored === undefined ? (pod.status?.conditions ?? []) : [];
+    status.conditions = withTransitionTimes(generated.conditions ?? [], [...(previous?.conditions ?? []), ...told], now);
     const text = JSON.stringify(status);
     if (stored?.text === text) return false;
     this.#restored.delete(uid);
@@ -82,8 +84,8 @@ export class StatusManager {
 
 function withTransitionTimes(conditions: readonly PodCondition[], previous: readonly PodCondition[], now: string): PodCondition[] {
   return conditions.map((condition) => {
-    const before = previous.find((candidate) => candidate.type === condition.type);
-    const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : now;
+    const before = previous.find((candidate) => candidate.type === condition.type && candidate.status === condition.status);
+    const lastTransitionTime = before === undefined ? now : before.lastTransitionTime;
     return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? lastTransitionTime };
   });
 }

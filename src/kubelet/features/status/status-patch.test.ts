@@ -15,9 +15,9 @@ describe('the status of a pod as the API server should have it', () => {
     assert.deepEqual(merged, { phase: 'Running', nominatedNodeName: 'n2', conditions: [gate, ready], resourceClaimStatuses: [{ name: 'c', resourceClaimName: 'x' }] });
   });
 
-  it('never takes back the end of a pod, a generation that was observed, or a quality of service', () => {
-    const merged = mergeStatus({ phase: 'Failed', reason: 'Evicted', message: 'm', observedGeneration: 4, qosClass: 'Burstable' }, { phase: 'Running', observedGeneration: 3, qosClass: 'BestEffort' });
-    assert.deepEqual(merged, { phase: 'Failed', reason: 'Evicted', message: 'm', observedGeneration: 4, qosClass: 'Burstable', conditions: [] });
+  it('never takes back the end of a pod, its beginning, a generation that was observed, or a quality of service', () => {
+    const merged = mergeStatus({ phase: 'Failed', reason: 'Evicted', message: 'm', startTime: '2026-01-01T00:00:00Z', observedGeneration: 4, qosClass: 'Burstable' }, { startTime: '2026-01-01T00:00:09Z', phase: 'Running', observedGeneration: 3, qosClass: 'BestEffort' });
+    assert.deepEqual(merged, { phase: 'Failed', reason: 'Evicted', message: 'm', startTime: '2026-01-01T00:00:00Z', observedGeneration: 4, qosClass: 'Burstable', conditions: [] });
   });
 
   it('tells of a disruption with the end of the pod, not before', () => {
@@ -36,6 +36,13 @@ describe('the status of a pod as the API server should have it', () => {
 describe('a patch of a status', () => {
   it('is none when nothing differs', () => {
     assert.equal(computeStatusPatch('u', { phase: 'Running', conditions: [ready] }, { phase: 'Running', conditions: [{ ...ready }], podIPs: [] }), undefined);
+  });
+
+  it('is none for conditions in another order, and is one for addresses in another', () => {
+    const scheduled: PodCondition = { type: 'PodScheduled', status: 'True' };
+    assert.equal(computeStatusPatch('u', { conditions: [ready, scheduled] }, { conditions: [scheduled, ready] }), undefined);
+    const [first, second] = [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }];
+    assert.deepEqual(computeStatusPatch('u', { podIPs: [first, second] }, { podIPs: [second, first] })?.status, { '$setElementOrder/podIPs': [second, first] });
   });
 
   it('says who it is for, what changed, what is new and what is gone', () => {

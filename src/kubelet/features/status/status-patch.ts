@@ -24,6 +24,8 @@ export function mergeStatus(told: PodStatus, own: PodStatus): PodStatus {
   const status = merged as PodStatus;
   status.conditions = mergeConditions(told, own);
   if (isTerminal(told.phase) && !isTerminal(own.phase)) Object.assign(status, { phase: told.phase, reason: told.reason, message: told.message });
+  // Said once, by whichever run of the agent: the pod began when it began.
+  if (told.startTime !== undefined) status.startTime = told.startTime;
   if (told.qosClass !== undefined) status.qosClass = told.qosClass;
   if (told.observedGeneration !== undefined && (own.observedGeneration ?? 0) < told.observedGeneration) status.observedGeneration = told.observedGeneration;
   if (own.containerStatuses !== undefined) status.containerStatuses = byName(own.containerStatuses);
@@ -78,6 +80,8 @@ function diffList({ field, key, was, is }: { field: string; key: string; was: re
   }
   const gone = was.filter((each) => !is.some((element) => element[key] === each[key]));
   elements.push(...gone.map((each) => ({ $patch: 'delete', [key]: each[key] })));
+  // The order of conditions says nothing, that of addresses does.
+  if (elements.length === 0 && field === 'conditions') return;
   if (elements.length > 0) patch[field] = elements;
   patch[`$setElementOrder/${field}`] = is.map((element) => ({ [key]: element[key] }));
 }

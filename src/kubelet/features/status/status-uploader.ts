@@ -86,10 +86,10 @@ export class StatusUploader {
     this.#progress.delete(uid);
   }
 
-  async stop(): Promise<void> {
+  /** Nothing more is sent. An answer that is still to come is not waited for: the API server may be away. */
+  stop(): void {
     this.#stopped = true;
     for (const { retry } of this.#progress.values()) retry?.cancel();
-    await this.#lanes.whenIdle();
   }
 
   async #bring(uid: PodUid): Promise<void> {
