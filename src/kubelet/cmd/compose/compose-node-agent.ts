@@ -20,14 +20,21 @@ export interface NodeAgent {
   /** The runtime or its network came or went, or its pods were read for the first time. */
   runtimeChanged(): void;
   imagesChanged(): void;
-  /** When the node came to be, for metrics. */
-  startup(): Readonly<NodeStartupTimes>;
+  /** When the node came to be, for metrics; a node of its own is registered nowhere. */
+  startup(): Readonly<NodeStartupTimes> | undefined;
 }
 
-/** Undefined on a node of its own. */
-export function composeNodeAgent(context: LoopContext): NodeAgent | undefined {
+export function composeNodeAgent(context: LoopContext): NodeAgent {
   const { cluster } = context.world;
-  return cluster === undefined ? undefined : composeMember(context, cluster);
+  return cluster === undefined ? composeLone(context) : composeMember(context, cluster);
+}
+
+/** A node of its own tells nobody, but its runtime learns what the configuration says of the addresses of pods. */
+function composeLone({ settings, world }: LoopContext): NodeAgent {
+  const { podCidr: configured } = settings.config.node;
+  const podCidr = new PodCidr((cidr) => world.runtime.updatePodCidr(cidr), world.log);
+  const offer = (): void => podCidr.offer(configured === '' ? [] : [configured]);
+  return { start: offer, stop: () => Promise.resolve(), runtimeChanged: offer, imagesChanged: () => undefined, startup: () => undefined };
 }
 
 function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {

@@ -19,8 +19,7 @@ export interface Kubelet extends Knowledge, Actors, LoopParts {
   settings: ComposeSettings;
   world: World;
   records: Records;
-  /** Absent on a node of its own. */
-  nodeAgent: NodeAgent | undefined;
+  nodeAgent: NodeAgent;
   stats: StatsParts | undefined;
   /** The endpoints of statistics and metrics, for whichever server. */
   scrape: ScrapeEndpoints;
@@ -37,7 +36,7 @@ const CGROUP_V1 =
 export function composeKubelet(settings: ComposeSettings, outside: World, records: Records): Kubelet {
   const observation = createObservation(() => outside.clock.nowMs());
   const { metrics, starts } = observation;
-  const told: World = { ...outside, images: tellOfImages(outside.images, () => nodeAgent?.imagesChanged()) };
+  const told: World = { ...outside, images: tellOfImages(outside.images, () => nodeAgent.imagesChanged()) };
   const world = observedWorld(told, { metrics, pod: (uid) => knowledge.store.byUid(uid), onPulled: (uid, fromMs, untilMs) => starts.pulled(uid, fromMs, untilMs) });
   const unset = (): never => {
     throw new Error('a feature acted before the agent was composed');
@@ -50,7 +49,7 @@ export function composeKubelet(settings: ComposeSettings, outside: World, record
   const { runtimeChanged } = links;
   links.runtimeChanged = () => {
     runtimeChanged();
-    nodeAgent?.runtimeChanged();
+    nodeAgent.runtimeChanged();
   };
   const stats = composeStats({ settings, world, records, knowledge, actors, links });
   const scrape: ScrapeEndpoints = new Map([...composeMetrics(observation, { settings, world, knowledge, actors, loop, statuses: records.statuses, stats }), ...(stats?.endpoints ?? [])]);
@@ -91,7 +90,7 @@ async function startKubelet(parts: Startable): Promise<void> {
   csi.nodeInfo?.start();
   csi.plugins.start();
   parts.node.watch.start();
-  parts.nodeAgent?.start();
+  parts.nodeAgent.start();
   pleg.start();
   monitor.start();
   inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));
@@ -123,7 +122,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['pod workers', () => workers.stop()],
     ['statuses', () => parts.clusterPods?.stop()],
     ['probes', () => probes.stop()],
-    ['node', () => parts.nodeAgent?.stop()],
+    ['node', () => parts.nodeAgent.stop()],
     ['node watch', () => parts.node.watch.stop()],
     ['plugins', () => parts.csi.plugins.stop()],
     ['CSINode', () => parts.csi.nodeInfo?.stop()],
