@@ -22,6 +22,10 @@ export class HttpApiClient implements ApiClient {
     this.#transport = transport;
   }
 
+  onReturn(listener: () => void): () => void {
+    return this.#transport.onReturn(listener);
+  }
+
   async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options: GetOptions = {}): Promise<T> {
     return whole<T>(await this.#transport.send({ method: 'GET', path: objectPath(type, key) + query({ ...options }) }));
   }

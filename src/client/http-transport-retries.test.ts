@@ -103,6 +103,21 @@ test('credentials that cannot be used make requests fail; the next one looks aga
   assert.deepEqual([await client.get(configMaps, key), transport.problem()], [web, undefined]);
 });
 
+test('the end of an outage is told, that of a hiccup is not', async (t) => {
+  let away = true;
+  for (const [outageMs, told] of [[0, 1], [60_000, 0]] as const) {
+    const { client, transport } = await groundOf(t, (request, response) => (away ? void request.destroy() : found(response)), { outageMs });
+    let returns = 0;
+    const end = client.onReturn(() => returns++);
+    for (const isAway of [true, true, false, false]) {
+      away = isAway;
+      await client.get(configMaps, key).catch(() => undefined);
+    }
+    end();
+    assert.deepEqual([returns, transport.problem()], [told, undefined]);
+  }
+});
+
 test('redirects are not followed', async (t) => {
   const { client, asked } = await groundOf(t, (_, response) => void response.writeHead(307, { location: '/elsewhere' }).end());
   await assert.rejects(client.get(configMaps, key), ApiStatusError);

@@ -34,6 +34,8 @@ export interface ApiTransport {
   send(request: ApiRequest): Promise<unknown>;
   /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
   stream(path: string, signal: AbortSignal): AsyncGenerator<unknown>;
+  /** Calls `listener` when an answer comes after none had come for seconds. Returns what ends it. */
+  onReturn(listener: () => void): () => void;
 }
 
 /** On which terms a lane's requests are sent. */
@@ -55,6 +57,8 @@ export interface HttpTransportOptions extends Partial<ConnectionOptions> {
   readonly maxBodyBytes?: number;
   /** The longest line of a watch. */
   readonly maxLineBytes?: number;
+  /** From so long on it was an outage, whose end is told. */
+  readonly outageMs?: number;
 }
 
 const defaults = {
@@ -70,6 +74,7 @@ const defaults = {
   maxBodyBytes: 128 * 1024 * 1024,
   // As client-go's.
   maxLineBytes: 16 * 1024 * 1024,
+  outageMs: 5_000,
 } satisfies Partial<HttpTransportOptions>;
 
 interface Opened {
@@ -91,10 +96,11 @@ export class HttpTransport implements ApiTransport {
   readonly #source: AccessSource;
   readonly #options: Required<HttpTransportOptions>;
   readonly #observers = new Set<ObserveClient>();
+  readonly #returnListeners = new Set<() => void>();
   readonly #endOfSource: () => void;
   #access: ClusterAccess | undefined;
   #connections: Connections | undefined;
-  #problem: ClientProblem | undefined;
+  #problem: (ClientProblem & { readonly atMs: number }) | undefined;
   #isClosed = false;
 
   constructor(access: ClusterAccess | AccessSource, options: HttpTransportOptions) {
@@ -122,6 +128,11 @@ export class HttpTransport implements ApiTransport {
     return () => void this.#observers.delete(observer);
   }
 
+  onReturn(listener: () => void): () => void {
+    this.#returnListeners.add(listener);
+    return () => void this.#returnListeners.delete(listener);
+  }
+
   /** Undefined when the last request was answered, however. */
   problem(): ClientProblem | undefined {
     return this.#problem;
@@ -129,7 +140,7 @@ export class HttpTransport implements ApiTransport {
 
   /** The same connections on terms of its own. */
   lane(terms: Partial<RequestTerms>): ApiTransport {
-    return { send: (request) => this.send(request, terms), stream: (path, signal) => this.stream(path, signal, terms) };
+    return { send: (request) => this.send(request, terms), stream: (path, signal) => this.stream(path, signal, terms), onReturn: (listener) => this.onReturn(listener) };
   }
 
   async send(request: ApiRequest, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): Promise<unknown> {
@@ -240,13 +251,21 @@ export class HttpTransport implements ApiTransport {
       };
       try {
         const answer = await this.#connectionsTo(access).open(outgoing, signal, lasting);
-        this.#problem = undefined;
+        this.#answered();
         return { answer, done: (responseBytes) => tell(String(answer.status), responseBytes) };
       } catch (error) {
         tell('<error>', 0);
         if (again || !(error instanceof ConnectionFailure) || !isSentAgain(request.method, error)) throw error;
       }
     }
+  }
+
+  #answered(): void {
+    const problem = this.#problem;
+    this.#problem = undefined;
+    // A server that only answers now and then is no reason to ask more.
+    if (problem === undefined || this.#options.clock.monotonicMs() - problem.atMs < this.#options.outageMs) return;
+    for (const listener of [...this.#returnListeners]) listener();
   }
 
   #connectionsTo(access: ClusterAccess): Connections {
@@ -298,7 +317,9 @@ export class HttpTransport implements ApiTransport {
   #failure({ method, path }: ApiRequest, cause: unknown): ApiStatusError {
     const server = this.#access?.server ?? '';
     const failure = new ApiStatusError('ServiceUnavailable', `${method} ${server}${path}: ${errorMessage(cause)}`, undefined, { cause });
-    this.#problem = { sinceMs: this.#problem?.sinceMs ?? this.#options.clock.nowMs(), message: errorMessage(cause) };
+    const { clock } = this.#options;
+    const { sinceMs, atMs } = this.#problem ?? { sinceMs: clock.nowMs(), atMs: clock.monotonicMs() };
+    this.#problem = { sinceMs, atMs, message: errorMessage(cause) };
     return failure;
   }
 }

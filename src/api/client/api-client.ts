@@ -19,6 +19,8 @@ export interface ApiClient {
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>;
   /** POST to a subresource with a body of another kind (`binding`, `eviction`, `token`); the answer's body as it came. */
   post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown>;
+  /** Calls `listener` when the server answers again after it could not be reached for a while; absent where it always can. Returns what ends it. */
+  onReturn?(listener: () => void): () => void;
 }
 
 export interface GetOptions {

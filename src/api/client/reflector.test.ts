@@ -29,6 +29,8 @@ interface Ground {
   /** The names that were delivered: in brackets a whole list. */
   readonly said: string[];
   readonly problems: (FollowProblem | undefined)[];
+  /** The server can be reached again. */
+  returned(): void;
   stop(): Promise<void>;
 }
 
@@ -41,7 +43,9 @@ function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<C
     askedMs.push(clock.monotonicMs());
     return left.shift();
   };
+  const waiting = new Set<() => void>();
   const client = {
+    onReturn: (listener: () => void) => (waiting.add(listener), () => waiting.delete(listener)),
     list: (_type: unknown, _namespace: string, { resourceVersion }: ListOptions) => {
       const answer = next(`list ${JSON.stringify(resourceVersion)}`);
       if (answer === undefined || answer instanceof Error) return Promise.reject(answer ?? new Error('not in the script'));
@@ -63,10 +67,11 @@ function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<C
   const running = reflect({ client, type: configMaps, namespace: '', clock, random: seededRandom(5), log: silentLogger, sink, onProblem: (problem) => problems.push(problem), ...options }, controller.signal);
   return {
     clock, asked, askedMs, watches, said, problems,
+    returned: () => waiting.forEach((listener) => listener()),
     stop: async () => {
       controller.abort();
       await running;
-      assert.equal(clock.armedTimers, 0);
+      assert.deepEqual([clock.armedTimers, waiting.size], [0, 0]);
     },
   };
 }
@@ -124,6 +129,18 @@ describe('a reflector', () => {
     assert.ok(second >= 20_000 && second <= 30_000, `${second}`);
     assert.equal(third - second, 300_000);
     await stop();
+  });
+
+  it('goes on soon after the server is known to be back, unless that asked for a pause', async () => {
+    for (const [failure, isSoon] of [[new Error('away'), true], [new ApiStatusError('TooManyRequests', 'later', { retryAfterSeconds: 60 }), false]] as const) {
+      const { clock, asked, returned, stop } = follow([...Array.from({ length: 9 }, () => failure), complete('a')]);
+      await clock.advance(isSoon ? 65_000 : 10_000);
+      const before = asked.length;
+      returned();
+      await clock.advance(3_000);
+      assert.equal(asked.length > before, isSoon);
+      await stop();
+    }
   });
 
   it('tells of its problem from the first failure on, and when it is over', async () => {

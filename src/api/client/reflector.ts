@@ -1,7 +1,7 @@
 import { backoffDelayMs } from '../../base/backoff.ts';
 import type { BackoffCurve } from '../../base/backoff.ts';
 import { sleep, withDeadline } from '../../base/clock.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { jitter } from '../../base/random.ts';
@@ -19,6 +19,8 @@ const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 30_000, factor: 2 };
 const FORGET_FAILURES_MS = 120_000;
 /** A server may ask for any pause; it is asked whether it still means it. */
 const LONGEST_PAUSE_MS = 300_000;
+/** Whoever waits for a server begins within this time of its return. */
+const RETURN_SPREAD_MS = 3_000;
 const LIST_LIMIT_MS = 60_000;
 const PAGE = 500;
 /** API servers send a bookmark about once a minute: so long without a word means that nobody is at the other end. */
@@ -66,7 +68,7 @@ export function withoutManagedFields<T extends ApiObject>(object: T): T {
  * 1. A watch that ends goes on from the last version that was seen, bookmarks included; only `410`, and a server that went back in time, list again.
  * 2. Servers that stream their lists (WatchList) are asked to; one that refuses, or does not come to an end, is listed in pages from then on.
  * 3. The sink never gets a part of a list: what a streamed list has sent counts when its end is announced.
- * 4. Failures wait, longer each time, and at least as long as the server says; they never end it.
+ * 4. Failures wait, longer each time, and at least as long as the server says; they never end it. The end of an outage that another request has found ends the wait.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<void> {
   await new Reflector(options, signal).run();
@@ -115,9 +117,26 @@ class Reflector<T extends ApiObject> {
     this.#problemSinceMs ??= clock.nowMs();
     onProblem?.({ sinceMs: this.#problemSinceMs, error: cause });
     log.debug(this.#failures === 1 ? 2 : 4, 'Following objects failed, trying again', { kind: type.kind, step: step.kind, error: errorMessage(cause) });
-    const pauseMs = Math.max(jitter(random, backoffDelayMs(retryCurve, this.#failures), 1), askedPauseMs(cause, random));
-    await sleep(clock, pauseMs, this.#signal).catch(() => undefined);
+    const askedMs = askedPauseMs(cause, random);
+    await this.#pause(Math.max(jitter(random, backoffDelayMs(retryCurve, this.#failures), 1), askedMs), askedMs === 0);
     return next;
+  }
+
+  /** Unless the server asked for the pause, word that it can be reached again ends it. */
+  async #pause(pauseMs: number, mayEndEarly: boolean): Promise<void> {
+    const { clock, random, client } = this.#options;
+    const early = new AbortController();
+    const abort = (): void => early.abort();
+    this.#signal.addEventListener('abort', abort, { once: true });
+    let soon: Timer | undefined;
+    const end = mayEndEarly ? client.onReturn?.(() => (soon ??= clock.setTimer(random.next() * RETURN_SPREAD_MS, abort))) : undefined;
+    try {
+      await sleep(clock, pauseMs, early.signal).catch(() => undefined);
+    } finally {
+      end?.();
+      soon?.cancel();
+      this.#signal.removeEventListener('abort', abort);
+    }
   }
 
   #worked(): void {
