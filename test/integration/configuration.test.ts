@@ -31,7 +31,7 @@ const V2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
 /** As little of the defaults as can be seen from outside. Raising the agent's own OOM score is permitted everywhere. */
 const config = {
   address: '127.0.0.3', healthzBindAddress: '127.0.0.2', oomScoreAdj: 123, kubeReserved: { memory: '100Mi' }, volumePluginDir: join(folder, 'drivers'), logging: { format: 'json', verbosity: 2 }, resolvConf,
-  podPidsLimit: 77, cpuCFSQuotaPeriod: '20ms', singleProcessOOMKill: V2 ? true : undefined, crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
+  podPidsLimit: 77, cpuCFSQuotaPeriod: '20ms', singleProcessOOMKill: V2 ? true : undefined, crashLoopBackOff: { maxContainerRestartPeriod: '1s' }, podCIDR: '10.8.0.0/24',
 };
 let readOnlyPort: number;
 const ground = commonGround({
@@ -54,6 +54,8 @@ async function ofGroup(seen: Pod, controller: string, file: string, of: 'contain
 const limited = { resources: { limits: { cpu: '500m', memory: '32Mi' } } };
 
 describe('the agent itself', SIDE_BY_SIDE, () => {
+  test('tells the runtime which addresses pods have by podCIDR', () => assert.match(ground.agent.log, /"newPodCIDR":"10\.8\.0\.0\/24"/));
+
   test('answers to health checks where healthzBindAddress says, and nowhere else', async () => {
     const { agent } = ground;
     assert.equal(await (await fetch(`http://127.0.0.2:${agent.healthzPort}/healthz`)).text(), 'ok');

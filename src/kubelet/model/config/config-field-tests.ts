@@ -59,7 +59,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'registerNode nodeStatusUpdateFrequency nodeStatusReportFrequency': [feature('node/node-reporter'), real('node')],
   nodeLeaseDurationSeconds: [feature('node/node-lease'), real('node')],
   'nodeStatusMaxImages providerID': [real('node')],
-  podCIDR: [real('node')],
+  podCIDR: [configuration, real('node')],
   'kubeAPIQPS kubeAPIBurst eventRecordQPS eventBurst': ['src/kubelet/cmd/compose/compose-cluster.test.ts'],
   contentType: ['src/client/http-transport.test.ts'],
   'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
