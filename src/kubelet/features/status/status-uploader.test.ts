@@ -111,13 +111,28 @@ describe('the statuses of pods at the API server', () => {
     assert.deepEqual([told()?.phase, api.writes.length], ['Running', 3]);
   });
 
-  it('are not told again for what the API server itself made of them', async () => {
+  it('are told once more, and then no more, when the API server made something else of them', async () => {
     const { clock, api, uploader, say } = setUp({ made: (pod) => ({ ...pod, status: { ...pod.status, message: 'cut' } }) });
     say({ ...running, message: 'long' });
     await clock.settle();
+    for (let at = 0; at < 5; at++) {
+      uploader.wake(uid);
+      await clock.advance(60_000);
+    }
+    assert.equal(api.writes.length, 2);
+  });
+
+  it('are told in full although the version they were measured by was an old one', async () => {
+    const { clock, api, uploader, say, told } = setUp();
+    say(running);
+    await clock.settle();
+    // Nobody here has heard of this when the next change is told.
+    api.change(pods, key, (pod): Pod => ({ ...pod, status: { ...pod.status, phase: 'Pending' } }));
+    say({ ...running, reason: 'next' });
+    await clock.settle();
     uploader.wake(uid);
-    await clock.advance(60_000);
-    assert.equal(api.writes.length, 1);
+    await clock.settle();
+    assert.deepEqual([told()?.phase, told()?.reason], ['Running', 'next']);
   });
 
   it('that are refused for good are told to nobody again until they change', async () => {

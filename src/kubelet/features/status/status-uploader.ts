@@ -12,7 +12,7 @@ import { podKey } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { StatusManager } from './status-manager.ts';
-import { computeUpload, type Told, type Upload } from './upload-decision.ts';
+import { computeUpload, textOf, type Told, type Upload } from './upload-decision.ts';
 
 export interface StatusUploaderParts {
   client: Pick<ApiClient, 'patch' | 'delete'>;
@@ -131,7 +131,7 @@ export class StatusUploader {
     }
     if (task.reconciles) progress.reconciledAtMs = clock.monotonicMs();
     const answered = await client.patch(pods, keyOf(pod), { type: 'strategic', body: task.patch }, { subresource: 'status' });
-    progress.told = { version, answered: onWritten(answered)?.status ?? {} };
+    progress.told = { version, answered: onWritten(answered)?.status ?? {}, patch: textOf(task.patch) };
   }
 
   /** Whether to go on at once. */
@@ -146,7 +146,7 @@ export class StatusUploader {
     }
     if (task.kind === 'patch' && isApiError(error, 'Invalid', 'BadRequest')) {
       log.error('the API server refuses the status of a pod', fields);
-      progress.told = { version: task.version, answered: undefined };
+      progress.told = { version: task.version, answered: undefined, patch: textOf(task.patch) };
       return true;
     }
     progress.failures++;

@@ -8,6 +8,8 @@ export interface Told {
   version: number;
   /** What it made of it; undefined when it refused it for good. */
   answered: PodStatus | undefined;
+  /** The patch, as text. */
+  patch: string;
 }
 
 export interface UploadFacts {
@@ -44,9 +46,14 @@ export function computeUpload(facts: UploadFacts): Upload {
   if (patch !== undefined && !isTold) return { kind: 'patch', patch, reconciles: false };
   if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPhase(pod) || isRefused)) return { kind: 'delete' };
   if (patch === undefined || isRefused) return { kind: 'nothing' };
-  // What the API server itself made of what it was told is not to be told again.
+  // What the API server itself made of what it was told is not to be told again. A patch of a version that was old by then leaves another rest.
   const answered = told?.answered ?? {};
-  if (computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined) return { kind: 'nothing' };
+  const isItsOwn = computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined && textOf(patch) === told?.patch;
+  if (isItsOwn) return { kind: 'nothing' };
   const waitMs = RECONCILE_MS - (facts.reconciledAgoMs ?? RECONCILE_MS);
   return waitMs > 0 ? { kind: 'later', inMs: waitMs } : { kind: 'patch', patch, reconciles: true };
+}
+
+export function textOf(patch: { status: Record<string, unknown> }): string {
+  return JSON.stringify(patch.status);
 }
