@@ -4,7 +4,7 @@ import { computeNode } from '../../features/node/compute-node.ts';
 import { NodeInventory } from '../../features/node/node-inventory.ts';
 import { NodeLease } from '../../features/node/node-lease.ts';
 import { NodeReporter, type NodeSource } from '../../features/node/node-reporter.ts';
-import { NodeStartup, type NodeStartupTimes } from '../../features/node/node-startup.ts';
+import { computeStartupSeconds, NodeStartup, type StartupSeconds } from '../../features/node/node-startup.ts';
 import { OwnName } from '../../features/node/own-name.ts';
 import { PodCidr } from '../../features/node/pod-cidr.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
@@ -20,8 +20,8 @@ export interface NodeAgent {
   /** The runtime or its network came or went, or its pods were read for the first time. */
   runtimeChanged(): void;
   imagesChanged(): void;
-  /** When the node came to be, for metrics; a node of its own is registered nowhere. */
-  startup(): Readonly<NodeStartupTimes> | undefined;
+  /** How the node came to be, for metrics; a node of its own is registered nowhere. */
+  startup(): readonly StartupSeconds[];
 }
 
 export function composeNodeAgent(context: LoopContext): NodeAgent {
@@ -34,7 +34,7 @@ function composeLone({ settings, world }: LoopContext): NodeAgent {
   const { podCidr: configured } = settings.config.node;
   const podCidr = new PodCidr((cidr) => world.runtime.updatePodCidr(cidr), world.log);
   const offer = (): void => podCidr.offer(configured === '' ? [] : [configured]);
-  return { start: offer, stop: () => Promise.resolve(), runtimeChanged: offer, imagesChanged: () => undefined, startup: () => undefined };
+  return { start: offer, stop: () => Promise.resolve(), runtimeChanged: offer, imagesChanged: () => undefined, startup: () => [] };
 }
 
 function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
@@ -87,7 +87,7 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
       wake();
     },
     imagesChanged: () => inventory.imagesChanged(),
-    startup: () => startup.times,
+    startup: () => computeStartupSeconds(startup.times, world.machine.bootedAtMs),
   };
 }
 

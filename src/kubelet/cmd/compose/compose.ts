@@ -51,6 +51,7 @@ export function composeKubelet(settings: ComposeSettings, outside: World, record
     runtimeChanged();
     nodeAgent.runtimeChanged();
   };
+  metrics.main.collect(() => nodeAgent.startup().forEach(({ name, seconds }) => metrics.main.set(name, {}, seconds)));
   const stats = composeStats({ settings, world, records, knowledge, actors, links });
   const scrape: ScrapeEndpoints = new Map([...composeMetrics(observation, { settings, world, knowledge, actors, loop, statuses: records.statuses, stats }), ...(stats?.endpoints ?? [])]);
   const parts = { settings, world, records, ...knowledge, ...actors, ...loop, nodeAgent, stats, scrape };
