@@ -247,7 +247,7 @@ export class HttpTransport implements ApiTransport {
     for (let again = false; ; again = true) {
       const startMs = clock.monotonicMs();
       const tell = (code: string, responseBytes: number): void => {
-        for (const observer of this.#observers) observer({ kind: 'attempt', method: request.method, host, code, durationMs: clock.monotonicMs() - startMs, requestBytes, responseBytes, isRetry: isRetry || again });
+        for (const observer of this.#observers) observer({ kind: 'attempt', method: request.method, host, code, durationMs: clock.monotonicMs() - startMs, requestBytes, responseBytes, isRetry: isRetry || again, isWatch: lasting });
       };
       try {
         const answer = await this.#connectionsTo(access).open(outgoing, signal, lasting);

@@ -1,5 +1,6 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { createAgentMetrics, type AgentMetrics } from '../../features/metrics/agent-metrics.ts';
+import { noteClientRequest } from '../../features/metrics/client-requests.ts';
 import { noteEnds } from '../../features/metrics/container-life.ts';
 import { metricsEndpoints } from '../../features/metrics/metrics-endpoints.ts';
 import { countPods, type CountedWorker } from '../../features/metrics/pod-counts.ts';
@@ -98,6 +99,7 @@ export function composeMetrics({ metrics, starts, probes }: Observation, parts: 
   });
   knowledge.cache.onChange(({ uid, before, after }) => noteEnds(metrics, knowledge.store.byUid(uid), before, after));
   world.observe?.runtimeCalls(({ op, durationMs, errorKind }) => noteRuntimeCall(metrics, { op, durationMs, failed: errorKind !== undefined }));
+  world.cluster?.observe?.((seen) => noteClientRequest(metrics, seen));
   main.set('kubelet_node_name', { node: world.machine.nodeName }, 1);
   main.set('kubelet_cgroup_version', {}, world.cgroups.version);
   main.set('kubelet_metrics_provider', { provider: 'cadvisor' }, 1);
