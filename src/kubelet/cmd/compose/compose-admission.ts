@@ -6,6 +6,7 @@ import type { AdmissionStep } from '../../features/admission/admission-step.ts';
 import { createHookStep } from '../../features/admission/hook-folder.ts';
 import { tellsOfRejection } from '../../features/admission/standing.ts';
 import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
+import { unsupportedFields } from '../../model/parity/unsupported-fields.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import { checkAppArmor } from '../../model/security-checks.ts';
 import { checkSysctls, sysctlAllowList } from '../../model/sysctls.ts';
@@ -27,6 +28,7 @@ export function composeAdmission(context: LoopContext & { grants?: Grants }, wor
   return new AdmissionDesk({
     judge: (question) => judgeAdmission(question, options),
     steps: stepsOf(context),
+    stepsOf: supportStep,
     node: () => node.object(actors.monitor.health),
     livePods: () => store.pods().filter((pod) => isLive(context, workers(), pod)).map(granted),
     pod: (uid) => store.byUid(uid),
@@ -63,6 +65,14 @@ function chainOptions({ settings, world }: FeatureContext): ChainOptions {
     podLevelResources: settings.config.gates.enabled('PodLevelResources'),
     taintComparisons: settings.config.gates.enabled('TaintTolerationComparisonOperators'),
   };
+}
+
+/** A manifest that asks for what is not there yet is refused; a pod of the API waits, and says what for: it would be broken, or less isolated than asked. */
+function supportStep(pod: Pod): AdmissionStep[] {
+  const missing = unsupportedFields(pod).filter(({ severity }) => severity === 'reject');
+  if (missing.length === 0) return [];
+  const why = missing.map(({ path, note }) => `${path}: ${note}`).join('; ');
+  return [{ name: 'this agent', admit: () => ({ kind: 'hold', why: `not supported yet: ${why}` }) }];
 }
 
 function stepsOf({ settings, world }: FeatureContext): AdmissionStep[] {

@@ -15,7 +15,7 @@ import type { Standing } from './standing.ts';
 const node: Node = { metadata: { name: 'n1', namespace: '', uid: '', labels: {} }, status: { allocatable: { cpu: '2', pods: '10' } } };
 const ask = (cpu: string, changes: Changes = {}): Changes => ({ 'spec.containers[0].resources.requests': { cpu }, ...changes });
 
-function harness(steps: readonly AdmissionStep[] = []) {
+function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => readonly AdmissionStep[]) {
   const clock = new FakeClock();
   const pods = new Map<string, Pod>();
   const log: string[] = [];
@@ -24,6 +24,7 @@ function harness(steps: readonly AdmissionStep[] = []) {
   const desk = new AdmissionDesk({
     judge: (question) => judgeAdmission(question, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false }),
     steps,
+    ...(stepsOf === undefined ? {} : { stepsOf }),
     node: () => world.node,
     livePods: () => [...pods.values()],
     pod: (uid) => pods.get(uid),
@@ -61,6 +62,14 @@ describe('the admission desk', () => {
     assert.deepEqual(add('a', ask('1500m')), { kind: 'admitted' });
     assert.deepEqual(add('b', ask('1500m')), { kind: 'rejected', reason: 'OutOfcpu', message: FULL });
     assert.deepEqual([record.snapshot().admitted, log], [['a'], [`b: Warning OutOfcpu ${FULL}`]]);
+  });
+
+  it('holds the pods that something of their own must be asked about, and no others', async () => {
+    const { clock, add, kind } = harness(undefined, ({ metadata }) => (metadata.name === 'a' ? [{ name: 'this agent', admit: () => ({ kind: 'hold', why: 'not supported yet' }) }] : []));
+    add('a');
+    assert.equal(add('b').kind, 'admitted');
+    await clock.advance(3_600_000);
+    assert.equal(kind('a'), 'held');
   });
 
   it('tells the status of a pod it turned away, and nothing of one it admitted', () => {

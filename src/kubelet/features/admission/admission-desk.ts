@@ -18,6 +18,8 @@ export interface AdmissionDeskParts {
   judge: (question: AdmissionQuestion) => ChainVerdict;
   /** The operator's own, in the order they are asked. */
   steps: readonly AdmissionStep[];
+  /** Asked before those, of the pods they concern: most pods have none, and are admitted at once. */
+  stepsOf?: (pod: Pod) => readonly AdmissionStep[];
   node: () => Node;
   /** All pods the sources want that have not ended, whatever the desk thinks of them, each with the resources it was granted. */
   livePods: () => readonly Pod[];
@@ -179,12 +181,17 @@ export class AdmissionDesk {
     const uid = podUid(pod.metadata.uid);
     const verdict = this.#judge(pod);
     if (verdict.kind === 'reject') return this.#settle(uid, { kind: 'rejected', reason: verdict.reason, message: verdict.message });
-    if (this.#parts.steps.length === 0) return this.#take(pod, verdict);
+    if (this.#stepsOf(pod).length === 0) return this.#take(pod, verdict);
     this.#ask(pod);
   }
 
+  #stepsOf(pod: Pod): readonly AdmissionStep[] {
+    return [...(this.#parts.stepsOf?.(pod) ?? []), ...this.#parts.steps];
+  }
+
   #ask(pod: Pod): void {
-    const { steps, node, clock, log } = this.#parts;
+    const { node, clock, log } = this.#parts;
+    const steps = this.#stepsOf(pod);
     const uid = podUid(pod.metadata.uid);
     const sinceMs = clock.nowMs();
     const own: Case & { kind: 'asking' } = { kind: 'asking', sinceMs, hold: { by: steps[0]?.name ?? '', why: 'it has been asked and has not answered yet' }, abort: new AbortController(), wakes: new Set() };
