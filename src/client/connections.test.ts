@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerHttp2Session } from 'node:http2';
 import { createServer } from 'node:net';
 import { connect } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
@@ -95,6 +96,22 @@ it('when the other end does not answer pings, everything on that connection fail
   assert.deepEqual((await Promise.all(watches.map(({ ended }) => ended))).map((said) => /has not answered a ping/.test(said)), [true, true, true]);
   // It may have been received, but it changes nothing: it was asked again by itself.
   assert.deepEqual([await get, server.sessions.length, transport.problem()], [web, 2, undefined]);
+});
+
+it('a request that had no answer in time has the connection looked at, however lately something came', async (t) => {
+  const server = await serveTls(t, (request, response) => (request.method === 'GET' ? apiServer(request, response) : undefined));
+  const wire = await deadWire(t, server.port);
+  const { client, transport } = transportOf(t, accessTo(wire.port), { pingTimeoutMs: 40 });
+  const { ended } = await beginWatch(client);
+  const write = (): Promise<unknown> => new HttpApiClient(transport.lane({ limitMs: 50 })).create(configMaps, web);
+  // A server that is slow is not dead.
+  const pinged = once(server.sessions[0] as ServerHttp2Session, 'ping');
+  await assert.rejects(write(), unavailable);
+  await pinged;
+  assert.deepEqual([await client.get(configMaps, key), server.sessions.length], [web, 1]);
+  wire.kill();
+  await assert.rejects(write(), unavailable);
+  assert.match(await ended, /has not answered a ping/);
 });
 
 it('pings that are answered keep a silent connection', async (t) => {

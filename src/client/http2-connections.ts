@@ -93,6 +93,7 @@ class LiveSession {
   readonly #socket: Socket;
   #heard: { readonly bytes: number; readonly atMs: number };
   #timer: Timer;
+  #isPinging = false;
   /** The last stream that the server says it has worked on. */
   #lastStreamId = Infinity;
 
@@ -127,12 +128,20 @@ class LiveSession {
       if (signal.aborted) return reject(signal.reason as Error);
       const reused = this.#served++ > 0;
       const stream = this.#session.request({ ':method': method, ':path': path, ...headers } as Record<string, string | string[]>, { endStream: body === undefined });
-      const abort = (): void => cancel(stream, signal.reason as Error);
+      let answered = false;
+      const abort = (): void => {
+        cancel(stream, signal.reason as Error);
+        // Whoever had no answer in time may be the first to notice that nobody is there.
+        if (!answered && !lasting) this.#suspect();
+      };
       signal.addEventListener('abort', abort, { once: true });
       this.#streams++;
       if (lasting) this.#lasting.add(stream);
       const wasCut = (): boolean => stream.rstCode !== constants.NGHTTP2_NO_ERROR;
-      stream.on('response', (answer) => resolve({ status: answer[':status'] ?? 500, headers: answer as IncomingHttpHeaders, body: stream, wasCut }));
+      stream.on('response', (answer) => {
+        answered = true;
+        resolve({ status: answer[':status'] ?? 500, headers: answer as IncomingHttpHeaders, body: stream, wasCut });
+      });
       stream.on('error', (error) => reject(signal.aborted ? error : this.#failure(stream, error, reused)));
       stream.on('close', () => {
         signal.removeEventListener('abort', abort);
@@ -170,11 +179,19 @@ class LiveSession {
     else this.#timer = clock.setTimer(readIdleMs / LOOKS, () => this.#look());
   }
 
+  #suspect(): void {
+    if (this.#isPinging || this.#session.destroyed) return;
+    this.#timer.cancel();
+    this.#ping();
+  }
+
   #ping(): void {
     const { clock, pingTimeoutMs } = this.#options;
+    this.#isPinging = true;
     this.#timer = clock.setTimer(pingTimeoutMs, () => this.#session.destroy(new Error(`the server has not answered a ping for ${pingTimeoutMs / 1000} s`)));
     const sent = this.#session.ping((error) => {
       this.#timer.cancel();
+      this.#isPinging = false;
       if (error === null) this.#look();
     });
     if (!sent) this.#session.destroy(new Error('a ping could not be sent'));
