@@ -1,10 +1,12 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
+import { createAttachDetachController } from '../controllers/attach-detach/attach-detach-controller.ts';
 import { createBootstrapSigner } from '../controllers/bootstrap-tokens/bootstrap-signer.ts';
 import { createTokenCleaner } from '../controllers/bootstrap-tokens/token-cleaner.ts';
 import { createCertificateApprover } from '../controllers/certificate-requests/certificate-approver.ts';
 import { createCertificateCleaner } from '../controllers/certificate-requests/certificate-cleaner.ts';
 import { createCertificateSigner } from '../controllers/certificate-requests/certificate-signer.ts';
+import { createServingApprover } from '../controllers/certificate-requests/serving-approver.ts';
 import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
 import { createDisruptionController } from '../controllers/disruption/disruption-controller.ts';
@@ -67,6 +69,7 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
   { name: 'persistentvolume-binder-controller', account: 'persistent-volume-binder', create: createPersistentVolumeController },
+  { name: 'persistentvolume-attach-detach-controller', account: 'attachdetach-controller', create: createAttachDetachController },
   { name: 'persistentvolumeclaim-protection-controller', account: 'pvc-protection-controller', create: createClaimProtectionController },
   { name: 'persistentvolume-protection-controller', account: 'pv-protection-controller', create: createVolumeProtectionController },
   { name: 'certificatesigningrequest-approving-controller', account: certificates, create: (options) => createCertificateApprover({ ...options, ...options.certificates }) },
@@ -77,3 +80,10 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'token-cleaner-controller', account: 'token-cleaner', create: createTokenCleaner },
   { name: 'garbage-collector-controller', account: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
 ];
+
+/** Only with --approve-kubelet-serving. */
+export const servingApprover: ControllerEntry = {
+  name: 'kubelet-serving-approver',
+  account: 'kubelet-serving-approver',
+  create: (options) => createServingApprover({ ...options, servingNames: options.certificates.kubeletServingNames }),
+};

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { attachmentName } from '../../../api/attachable-volume.ts';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import { volumeAttachments } from '../../../api/client/resource-types.ts';
 import type { VolumeAttachmentStatus } from '../../../api/storage/volume-attachment.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { ApiAttachments } from './api-attachments.ts';
-import { attachmentName } from './csi-names.ts';
 
 const name = attachmentName('h', 'd', 'node1');
 

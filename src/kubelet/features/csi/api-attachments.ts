@@ -1,9 +1,9 @@
+import { attachmentName } from '../../../api/attachable-volume.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { volumeAttachments } from '../../../api/client/resource-types.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Attachments } from './csi-lookup.ts';
-import { attachmentName } from './csi-names.ts';
 
 /** gRPC's RESOURCE_EXHAUSTED: the node takes no more volumes of this driver. */
 const EXHAUSTED = 8;

@@ -1,3 +1,4 @@
+import { attachmentName } from '../../../api/attachable-volume.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -6,7 +7,7 @@ import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ClaimTeller } from './claim-resize.ts';
 import type { Attachments, CsiLookup } from './csi-lookup.ts';
-import { attachmentName, said, type CsiPaths } from './csi-names.ts';
+import { said, type CsiPaths } from './csi-names.ts';
 import type { CsiSource } from './csi-request.ts';
 import type { DriverRegistry } from './driver-registry.ts';
 import { DriverSession } from './driver-session.ts';

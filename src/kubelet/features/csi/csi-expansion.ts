@@ -1,3 +1,4 @@
+import { csiVolumeKey } from '../../../api/attachable-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { quantityValue } from '../../../api/quantity.ts';
@@ -6,7 +7,6 @@ import { backoffDelayMs } from '../../../base/backoff.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { VolumeRequest, VolumeSpec } from '../../ports/volume-plugin.ts';
 import { openSession, type CsiContext } from './csi-context.ts';
-import { volumeKey } from './csi-names.ts';
 import { blockCapability, mountCapability, type CsiSource } from './csi-request.ts';
 import { expansionFailure } from './driver-session.ts';
 import { readVolumeData, writeVolumeData, type VolumeData } from './volume-data.ts';
@@ -46,7 +46,7 @@ export class CsiExpansion {
   /** Resolves to when to try again, undefined when there is nothing (more) to do. Rejects only when the data file cannot be kept. */
   expandIfGrown(grown: Grown): Promise<number | undefined> {
     const { source } = grown;
-    const key = volumeKey(source.driver, source.handle);
+    const key = csiVolumeKey(source.driver, source.handle);
     // One after the other, so that of several pods' calls the first does it.
     const work = (this.#tails.get(key) ?? Promise.resolve()).then(() => this.#expandIfGrown(key, grown));
     const tail = work.catch(() => undefined).finally(() => {

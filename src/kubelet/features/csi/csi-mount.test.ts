@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attachmentName, inlineHandle } from './csi-names.ts';
+import { attachmentName } from '../../../api/attachable-volume.ts';
+import { inlineHandle } from './csi-names.ts';
 import { csiWorld, inlineSpec, onDisk, persistentSpec, setUp, testPod } from './testing/csi-world.ts';
 
 const HERE = '/root/pods/u1/volumes/kubernetes.io~csi';

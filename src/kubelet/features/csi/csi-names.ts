@@ -17,12 +17,6 @@ function pathPart(value: string, what: string): string {
 /** Handle of an inline volume, which the agent gives it itself. */
 export const inlineHandle = (podUid: string, volume: string): string => `csi-${sha256(`${podUid}${volume}`)}`;
 
-/** Name of the VolumeAttachment that would stand for this volume on this node. */
-export const attachmentName = (handle: string, driver: string, nodeName: string): string => `csi-${sha256(`${handle}${driver}${nodeName}`)}`;
-
-/** Upstream's unique volume name. */
-export const volumeKey = (driver: string, handle: string): string => `${CSI_PLUGIN}/${driver}^${handle}`;
-
 /** Where things lie below the agent's root, as upstream has them (csi_attacher.go, csi_block.go). */
 export class CsiPaths {
   readonly base: string;

@@ -1,10 +1,11 @@
+import { csiVolumeKey } from '../../../api/attachable-volume.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AttachedBy, StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
 import type { CsiBlock } from './csi-block.ts';
 import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, type CsiContext } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
-import { said, volumeKey } from './csi-names.ts';
+import { said } from './csi-names.ts';
 import { mountCapability, sourceOf, type CsiSource } from './csi-request.ts';
 import { isFinal, type DriverSession } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
@@ -26,7 +27,7 @@ export class CsiStaging implements VolumeStaging {
     const { driver, handle } = sourceOf(spec, pod);
     if (handle === '') throw new KubeletError('Invalid', said('attacher.GetDeviceMountPath failed to make device mount path: makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty'));
     const path = spec.mode === 'Block' ? this.#context.paths.deviceStaging(spec.name) : this.#context.paths.globalMount(driver, handle);
-    return { key: volumeKey(driver, handle), path, context: { mode: spec.mode, specName: spec.name } };
+    return { key: csiVolumeKey(driver, handle), path, context: { mode: spec.mode, specName: spec.name } };
   }
 
   async attaches(spec: VolumeSpec, pod: Pod): Promise<AttachedBy> {
@@ -88,11 +89,11 @@ export class CsiStaging implements VolumeStaging {
     const { paths, files } = this.#context;
     if (volume.mode === 'Block') {
       const data = await readVolumeData(files, paths.deviceData(volume.specName));
-      return data === undefined ? undefined : { key: volumeKey(data.driverName, data.volumeHandle), path: paths.deviceStaging(volume.specName), context: { mode: 'Block', specName: volume.specName } };
+      return data === undefined ? undefined : { key: csiVolumeKey(data.driverName, data.volumeHandle), path: paths.deviceStaging(volume.specName), context: { mode: 'Block', specName: volume.specName } };
     }
     const data = await readVolumeData(files, volume.path);
     if (data === undefined || data.volumeLifecycleMode === 'Ephemeral') return undefined;
-    return { key: volumeKey(data.driverName, data.volumeHandle), path: paths.globalMount(data.driverName, data.volumeHandle), context: { mode: 'Filesystem', specName: volume.specName } };
+    return { key: csiVolumeKey(data.driverName, data.volumeHandle), path: paths.globalMount(data.driverName, data.volumeHandle), context: { mode: 'Filesystem', specName: volume.specName } };
   }
 
   async findStaged(): Promise<readonly StagedVolume[]> {
@@ -103,10 +104,10 @@ export class CsiStaging implements VolumeStaging {
       for (const digest of await files.list(`${paths.base}/${driver}`)) {
         const folder = `${paths.base}/${driver}/${digest}`;
         const data = await readVolumeData(files, folder);
-        if (data !== undefined) found.push({ key: volumeKey(data.driverName, data.volumeHandle), path: `${folder}/globalmount`, context: { mode: 'Filesystem', specName: '' } });
+        if (data !== undefined) found.push({ key: csiVolumeKey(data.driverName, data.volumeHandle), path: `${folder}/globalmount`, context: { mode: 'Filesystem', specName: '' } });
       }
     }
-    return [...found, ...(await this.#block.findStaged((data) => volumeKey(data.driverName, data.volumeHandle)))];
+    return [...found, ...(await this.#block.findStaged((data) => csiVolumeKey(data.driverName, data.volumeHandle)))];
   }
 
   /** What is still mounted is left, with its data. */

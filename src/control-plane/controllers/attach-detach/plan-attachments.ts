@@ -1,0 +1,124 @@
+import { attachmentName } from '../../../api/attachable-volume.ts';
+import type { Node } from '../../../api/core/node.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
+
+/** A volume that pods of a node want there. */
+export interface WantedVolume {
+  readonly key: string;
+  /** For people: the PersistentVolume's name, or the volume's in the pod. */
+  readonly name: string;
+  readonly csi?: { readonly driver: string; readonly handle: string; readonly persistentVolume: string };
+  /** Whether several nodes may have it at once. */
+  readonly isShared: boolean;
+  readonly pod: Pod;
+}
+
+export interface AttachFacts {
+  readonly nodeName: string;
+  /** undefined for a node that was deleted. */
+  readonly node: Pick<Node, 'status'> | undefined;
+  readonly wanted: readonly WantedVolume[];
+  /** Those of this node. */
+  readonly attachments: readonly VolumeAttachment[];
+  /** Volumes that other nodes have, or are getting. */
+  readonly elsewhere: ReadonlySet<string>;
+  /** Since when each volume has been wanted no more; wall milliseconds. */
+  readonly unwantedSinceMs: ReadonlyMap<string, number>;
+  readonly nowMs: number;
+}
+
+export interface AttachPlan {
+  /** What the node's status is to name, in this order; undefined: as it is. */
+  readonly attached: readonly string[] | undefined;
+  readonly create: readonly VolumeAttachment[];
+  /** VolumeAttachments to be deleted, after the node's status has been written. */
+  readonly remove: readonly string[];
+  readonly said: readonly { readonly pod: Pod; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }[];
+  /** Wanted no more, but not gone. */
+  readonly leaving: readonly string[];
+  /** When a node that does not answer has to let go. */
+  readonly lookAgainMs: number | undefined;
+}
+
+/** Upstream: maxWaitForUnmountDuration. */
+const FORCE_AFTER_MS = 6 * 60_000;
+
+/**
+ * What is to be done so that a node has the volumes of its pods (upstream: attach-detach controller, reconciler).
+ * 1. The node's status names a volume only while it is attached; before it is detached it is taken from there.
+ * 2. Nothing is taken from a node that still uses it, unless the node has been silent for six minutes, or is gone.
+ * 3. A volume that only one node may have waits until the other has let go.
+ */
+export function planAttachments(facts: AttachFacts): AttachPlan {
+  const { node, wanted, attachments, elsewhere, nodeName } = facts;
+  const before = (node?.status?.volumesAttached ?? []).map(({ name }) => name);
+  const inUse = new Set(node?.status?.volumesInUse ?? []);
+  const byName = new Map(attachments.map((attachment) => [attachment.metadata.name, attachment]));
+  const wantedKeys = new Set(wanted.map(({ key }) => key));
+  const said: AttachPlan['said'][number][] = [];
+  const create: VolumeAttachment[] = [];
+  const attached: string[] = [];
+  for (const volume of wanted) {
+    const done = before.includes(volume.key);
+    const attachment = volume.csi === undefined ? undefined : byName.get(attachmentName(volume.csi.handle, volume.csi.driver, nodeName));
+    if (attachment === undefined && !done && !volume.isShared && elsewhere.has(volume.key)) {
+      said.push({ pod: volume.pod, type: 'Warning', reason: 'FailedAttachVolume', message: `Multi-Attach error for volume "${volume.name}" Volume is already exclusively attached to one node and can't be attached to another` });
+      continue;
+    }
+    if (volume.csi !== undefined && attachment === undefined) create.push(attachmentOf(volume, volume.csi, nodeName));
+    if (!isAttached(volume, attachment)) {
+      const error = attachment?.status?.attachError?.message;
+      if (error !== undefined) said.push({ pod: volume.pod, type: 'Warning', reason: 'FailedAttachVolume', message: `AttachVolume.Attach failed for volume "${volume.name}" : ${error}` });
+      continue;
+    }
+    attached.push(volume.key);
+    if (!done) said.push({ pod: volume.pod, type: 'Normal', reason: 'SuccessfulAttachVolume', message: `AttachVolume.Attach succeeded for volume "${volume.name}" ` });
+  }
+  const { kept, remove, leaving, lookAgainMs } = planLeaving(facts, { before, inUse, wantedKeys });
+  const next = [...before.filter((key) => attached.includes(key) || kept.has(key)), ...attached.filter((key) => !before.includes(key))];
+  const isSame = next.length === before.length && next.every((key, index) => key === before[index]);
+  return { attached: node === undefined || isSame ? undefined : next, create, remove, said, leaving, lookAgainMs };
+}
+
+function isAttached({ csi }: WantedVolume, attachment: VolumeAttachment | undefined): boolean {
+  if (csi === undefined) return true;
+  return attachment?.status?.attached === true && attachment.metadata.deletionTimestamp === undefined;
+}
+
+function attachmentOf({ key: _ }: WantedVolume, { driver, handle, persistentVolume }: NonNullable<WantedVolume['csi']>, nodeName: string): VolumeAttachment {
+  return { metadata: { name: attachmentName(handle, driver, nodeName), namespace: '', uid: '' }, spec: { attacher: driver, nodeName, source: { persistentVolumeName: persistentVolume } } };
+}
+
+/** What no pod wants any more: it goes when the node has let go of it. */
+function planLeaving(facts: AttachFacts, { before, inUse, wantedKeys }: { before: readonly string[]; inUse: ReadonlySet<string>; wantedKeys: ReadonlySet<string> }) {
+  const { node, wanted, attachments, nodeName, unwantedSinceMs, nowMs } = facts;
+  const wantedNames = new Set(wanted.flatMap(({ csi }) => (csi === undefined ? [] : [attachmentName(csi.handle, csi.driver, nodeName)])));
+  const names = new Map(before.flatMap((key) => {
+    const [, driver, handle] = /^kubernetes\.io\/csi\/([^^]*)\^(.*)$/.exec(key) ?? [];
+    return driver === undefined || handle === undefined ? [] : [[attachmentName(handle, driver, nodeName), key] as const];
+  }));
+  const kept = new Set<string>();
+  const leaving: string[] = [];
+  const waits: number[] = [];
+  const mayGo = (key: string, isInUse: boolean): boolean => {
+    if (!isInUse) return true;
+    leaving.push(key);
+    // A node that answers unmounts by itself, however long that takes.
+    if (node !== undefined && isReady(node)) return false;
+    const leftMs = (unwantedSinceMs.get(key) ?? nowMs) + FORCE_AFTER_MS - nowMs;
+    if (leftMs > 0) waits.push(leftMs);
+    return leftMs <= 0;
+  };
+  for (const key of before) if (!wantedKeys.has(key) && !mayGo(key, inUse.has(key))) kept.add(key);
+  const remove = attachments
+    .filter(({ metadata }) => !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined)
+    // One that the status does not name is used by nobody; of a node that is gone nobody knows.
+    .filter(({ metadata: { name } }) => (node === undefined ? mayGo(name, true) : !kept.has(names.get(name) ?? '')))
+    .map(({ metadata }) => metadata.name);
+  return { kept, remove, leaving, lookAgainMs: waits.length === 0 ? undefined : Math.min(...waits) };
+}
+
+function isReady({ status }: Pick<Node, 'status'>): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+}
