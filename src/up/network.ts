@@ -44,6 +44,14 @@ export async function readRoutes(): Promise<Route[]> {
   return JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
 }
 
+/** A bridge without ports counts as down, and then its address, which is the node's, is not shown to who lists addresses. This port is always there; it goes with the bridge. */
+export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
+  const [port, peer] = [`${bridge}p`, `${bridge}q`];
+  if (!existsSync(`/sys/class/net/${port}`)) await runCommand(['ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', peer]);
+  await runCommand(['ip', 'link', 'set', port, 'master', bridge, 'up']);
+  await runCommand(['ip', 'link', 'set', peer, 'up']);
+}
+
 /**
  * Claims a range for services with a route, so that processes of this machine reach services from the bridge's address and nobody else takes the range;
  * it goes with the bridge. `wanted` is the one the cluster had before: its objects stand on it. Throws `Conflict` when another cluster has that, or all are taken.
@@ -129,7 +137,7 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   const { bridge } = instance;
   const ports = `/sys/class/net/${bridge}/brif`;
   if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
-  if (existsSync(`/sys/class/net/${bridge}`)) await tryCommand(['ip', 'link', 'del', bridge]);
+  for (const name of [bridge, `${bridge}p`]) if (existsSync(`/sys/class/net/${name}`)) await tryCommand(['ip', 'link', 'del', name]);
   await removeServiceRules(instance);
   await removeRules(instance);
   removeCniCache(instance);
@@ -155,7 +163,7 @@ function removeCniCache(instance: Instance): void {
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
   const rules = (await Promise.all(TABLES.map(listRules))).join('\n').split('\n');
   return [
-    ...(existsSync(`/sys/class/net/${instance.bridge}`) ? [`network interface ${instance.bridge}`] : []),
+    ...[instance.bridge, `${instance.bridge}p`].filter((name) => existsSync(`/sys/class/net/${name}`)).map((name) => `network interface ${name}`),
     ...rules.filter((rule) => rule.includes(instance.iptablesChain) || rule.includes(`"${instance.networkName}\\"`)).map((rule) => `iptables rule ${rule}`),
     ...cniCacheFiles(instance).map((name) => `CNI result ${name}`),
   ];

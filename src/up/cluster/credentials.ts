@@ -1,21 +1,47 @@
-/** Kubeconfigs of the cluster's own programs, signed with the authority in the data folder. */
-import { mkdirSync } from 'node:fs';
+/** With what the cluster's own programs prove themselves. */
+import { randomInt } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { ensureAuthority } from '../../control-plane/pki/authority-files.ts';
 import { ensureKubeconfig } from '../../control-plane/pki/issued-files.ts';
 import type { Instance } from '../instance.ts';
-import { NODE_NETWORK_USER } from './cluster-objects.ts';
+import { type BootstrapToken, NODE_NETWORK_USER } from './cluster-objects.ts';
 
 export const authorityFile = (instance: Instance): string => join(instance.controlPlaneDir, 'pki', 'ca.crt');
+/** Written by the agent itself, once its first certificate is signed. */
 export const agentConfig = (instance: Instance): string => join(instance.nodeDir, 'kubelet.conf');
+export const bootstrapConfig = (instance: Instance): string => join(instance.nodeDir, 'bootstrap-kubelet.conf');
 
-/** Made anew when they end soon or the server has moved. */
-export async function ensureCredentials(instance: Instance, { server, nodeName }: { readonly server: string; readonly nodeName: string }): Promise<void> {
+/** Of the program for names and services: signed with the authority in the data folder, and anew when it ends soon or the server has moved. */
+export async function ensureNodeNetworkConfig(instance: Instance, server: string): Promise<void> {
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });
   const nowMs = systemClock.nowMs();
   const context = { authority: await ensureAuthority(join(instance.controlPlaneDir, 'pki'), nowMs), nowMs, log: silentLogger };
   await ensureKubeconfig(instance.nodeNetworkConfig, { commonName: NODE_NETWORK_USER, organizations: [], server }, context);
-  await ensureKubeconfig(agentConfig(instance), { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], server }, context);
+}
+
+const TOKEN_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+/** As long as kubeadm's tokens. */
+const TOKEN_LIFE_MS = 24 * 3_600_000;
+
+export function newBootstrapToken(nowMs: number): BootstrapToken {
+  const letters = (count: number): string => Array.from({ length: count }, () => TOKEN_LETTERS[randomInt(TOKEN_LETTERS.length)]).join('');
+  return { id: letters(6), secret: letters(16), expiration: new Date(nowMs + TOKEN_LIFE_MS).toISOString().replace(/\.\d+Z$/, 'Z') };
+}
+
+/** What the agent asks for its first certificate with. What it got earlier stays, unless the API server has moved meanwhile. */
+export function writeBootstrapConfig(instance: Instance, { server, ca, token }: { readonly server: string; readonly ca: string; readonly token: BootstrapToken }): void {
+  if (existsSync(agentConfig(instance)) && !readFileSync(agentConfig(instance), 'utf8').includes(server)) rmSync(agentConfig(instance));
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'kubernetes', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'bootstrap', user: { token: `${token.id}.${token.secret}` } }],
+    contexts: [{ name: 'bootstrap', context: { cluster: 'kubernetes', user: 'bootstrap' } }],
+    'current-context': 'bootstrap',
+  };
+  writeFileSync(bootstrapConfig(instance), stringify(config), { mode: 0o600 });
 }

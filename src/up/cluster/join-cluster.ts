@@ -15,8 +15,10 @@ import { standardImages } from '../images/catalogue.ts';
 import type { Instance } from '../instance.ts';
 import type { CgroupDriver } from '../runtime-config.ts';
 import { kubeletPidFile } from '../teardown.ts';
-import { type ClusterClient, openClusterClient, whenNodeReady } from './cluster-client.ts';
+import { applyObjects, type ClusterClient, openClusterClient, whenNodeReady } from './cluster-client.ts';
+import { bootstrapTokenSecret } from './cluster-objects.ts';
 import { stepLine } from './cluster-view.ts';
+import { agentConfig, bootstrapConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
 import { keepRunning } from './program.ts';
 
 export interface JoinOptions {
@@ -45,6 +47,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
     const clientCaFile = join(instance.nodeDir, 'ca.crt');
     if (access.ca === undefined) throw new KubeletError('Invalid', `${kubeconfig} names no certificate authority: the node could not tell who asks it`);
     writeFileSync(clientCaFile, access.ca);
+    const credentials = await nodeCredentials(instance, { client, access: { server: access.server, ca: access.ca }, user, nodeName, kubeconfig });
     const [endpoint, clusterDns] = await Promise.all([startRuntime(instance, options), findNameService(client)]);
     done(`the runtime runs on ${endpoint}`);
     if (clusterDns === undefined) say('the cluster has no Service kube-dns that we may see: pods get the name servers of this machine');
@@ -52,7 +55,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
     const agent = keepRunning({
       name: 'the agent',
       command: kubeletProgram,
-      args: ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', kubeconfig, '--hostname-override', nodeName, ...agentArgs],
+      args: ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), ...credentials, '--hostname-override', nodeName, ...agentArgs],
       log: instance.kubeletLog,
       pidFile: kubeletPidFile(instance),
     }, { clock: systemClock, signal, say });
@@ -64,6 +67,26 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
   } finally {
     client.close();
   }
+}
+
+interface Joining {
+  readonly client: ClusterClient;
+  readonly access: { readonly server: string; readonly ca: string };
+  readonly user: string;
+  readonly nodeName: string;
+  readonly kubeconfig: string;
+}
+
+/** The agent's flags. Whoever may give out tokens gives the node one, so that it becomes itself and not its administrator. */
+async function nodeCredentials(instance: Instance, { client, access, user, nodeName, kubeconfig }: Joining): Promise<string[]> {
+  if (user === `system:node:${nodeName}`) return ['--kubeconfig', kubeconfig];
+  const flags = (bootstrap: string): string[] => ['--kubeconfig', agentConfig(instance), '--bootstrap-kubeconfig', bootstrap];
+  if (user.startsWith('system:bootstrap:')) return flags(kubeconfig);
+  if (user.startsWith('system:node:')) throw new KubeletError('Invalid', `this kubeconfig is of ${user}, and this node is called ${nodeName}: say --node-name ${user.slice('system:node:'.length)}`);
+  const token = newBootstrapToken(systemClock.nowMs());
+  await applyObjects(client.api, [bootstrapTokenSecret(token)]);
+  writeBootstrapConfig(instance, { ...access, token });
+  return flags(bootstrapConfig(instance));
 }
 
 async function whoAmI({ api }: ClusterClient, server: string): Promise<string> {

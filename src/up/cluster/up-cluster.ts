@@ -1,5 +1,5 @@
 /** A cluster of one node: everything that does not wait for something else is started at once. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -11,16 +11,16 @@ import { ensureImages, readBusybox, readDynamicBusybox, readNginx } from '../ima
 import { standardImages } from '../images/catalogue.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR, type Instance } from '../instance.ts';
-import { claimServiceRange, setUpNetwork } from '../network.ts';
+import { claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import { addressInRange } from '../subnet.ts';
 import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile } from '../teardown.ts';
 import { applyObjects, type ClusterClient, exists, followPods, openClusterClient, whenAvailable, whenNodeReady } from './cluster-client.ts';
-import { DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
+import { bootstrapTokenSecret, DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
 import { chooseClusterRecord, type ClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
-import { agentConfig, authorityFile, ensureCredentials } from './credentials.ts';
+import { agentConfig, authorityFile, bootstrapConfig, ensureNodeNetworkConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
 import { keepRunning, type Program, type RunningProgram } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
 import { applyExample, EXAMPLE_DEPLOYMENT, EXAMPLE_SERVICE, whenServed } from './seed.ts';
@@ -107,6 +107,7 @@ class ClusterStart {
     for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir]) mkdirSync(folder, { recursive: true });
     const before = readClusterRecord(instance);
     const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
+    await keepBridgeUp(instance);
     const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
     const record = await chooseClusterRecord(before, { subnet, serviceRange, loopback: instance.loopback, freePort });
     writeClusterRecord(instance, record);
@@ -172,10 +173,12 @@ class ClusterStart {
   async #prepareCluster({ ready }: RunningProgram, record: ClusterRecord, server: string): Promise<ClusterClient> {
     await ready;
     this.#done(`the API server serves on ${server}`);
-    await ensureCredentials(this.#instance, { server, nodeName: this.#nodeName });
+    await ensureNodeNetworkConfig(this.#instance, server);
     const client = openClusterClient(this.#instance.adminConfig);
+    const token = newBootstrapToken(this.#clock.nowMs());
+    writeBootstrapConfig(this.#instance, { server, ca: readFileSync(authorityFile(this.#instance), 'utf8'), token });
     const { gateway } = record.subnet;
-    await applyObjects(client.api, [...nodeNetworkRights(), ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : [])]);
+    await applyObjects(client.api, [bootstrapTokenSecret(token), ...nodeNetworkRights(), ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : [])]);
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
       writeClusterRecord(this.#instance, { ...record, seeded: true });
@@ -213,7 +216,7 @@ class ClusterStart {
       name: 'the agent',
       command: kubeletProgram,
       args: [
-        ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance)],
+        ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance), '--bootstrap-kubeconfig', bootstrapConfig(instance)],
         ...['--hostname-override', this.#nodeName, '--node-ip', subnet.gateway],
         ...this.#options.agentArgs,
       ],
