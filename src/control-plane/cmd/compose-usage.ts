@@ -8,11 +8,14 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Ambient } from './ambient.ts';
 
+/** In the order of metrics-server's manifests: names of nodes need not be known to anybody. */
+const ADDRESS_TYPES = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
+
 /** metrics.k8s.io beside what is stored, where there is a way to kubelets. */
 export function withUsage(registry: Registry, { reader, kubelets, clock, log }: Pick<Ambient, 'clock' | 'log'> & { reader: ObjectReader; kubelets: KubeletClientOptions | undefined }): Registry {
   if (kubelets === undefined) return registry;
-  const { dialer, preferredAddressTypes } = kubelets;
-  const cache = new UsageCache({ clock, log, scrape: async (node) => scrapeKubelet(dialer, { ...kubeletAddressOf(node, preferredAddressTypes), security: 'kubelet' }) });
+  const { dialer } = kubelets;
+  const cache = new UsageCache({ clock, log, scrape: async (node) => scrapeKubelet(dialer, { ...kubeletAddressOf(node, ADDRESS_TYPES), security: 'kubelet' }) });
   return usageRegistry({
     registry,
     nodes: () => reader.list(nodes, ''),

@@ -14,7 +14,7 @@ const BUFFER_BYTES = 64 * 1024;
 /** Names of devices change when a disk is plugged in. */
 const DEVICE_NAMES_AGE_MS = 60_000;
 /** A process may have a million open files: beyond so many they are counted and not looked at. */
-const SOCKETS_LOOKED_AT = 2000;
+const SOCKETS_LOOKED_AT = 5000;
 
 /**
  * Numbers of groups straight from the kernel. Files are opened anew each time: of the 9 µs that one takes, a descriptor kept open would spare two, and

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { isKind } from '../../../base/errors.ts';
+import { LinuxGroupStats } from './linux-group-stats.ts';
+import { linuxFsStats } from './linux-fs-stats.ts';
+import { parseCpus, parseProcessGroup } from './machine-identity.ts';
+import { networkBytes } from './own-usage.ts';
+
+describe('a tree of groups', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'kts-stats-'));
+    const write = (path: string, text: string): void => {
+      mkdirSync(join(folder, path, '..'), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    };
+    write('cg/kubepods/pod1/abc/cpu.stat', 'usage_usec 5\nuser_usec 3\nsystem_usec 2\n');
+    write('cg/kubepods/pod1/abc/memory.stat', 'anon 10\nfile 5\ninactive_file 4\n');
+    write('cg/kubepods/pod1/abc/memory.current', '20\n');
+    write('cg/kubepods/pod1/abc/pids.current', '3\n');
+    write('cg/kubepods/pod1/abc/pids.max', 'max\n');
+    write('cg/kubepods/pod1/abc/cgroup.procs', '41\n42\n');
+    write('proc/41/limits', 'Max open files            1024                 4096                 files\n');
+    write('proc/41/fd/0', '');
+    symlinkSync('socket:[1234]', join(folder, 'proc/41/fd/1'));
+    write('proc/42/fd/0', '');
+    write('proc/sys/kernel/pid_max', '4194304\n');
+    write('proc/sys/kernel/threads-max', '190000\n');
+    write('proc/loadavg', '1.36 3.49 4.53 2/3518 3715089\n');
+  });
+  after(() => rmSync(folder, { recursive: true }));
+  const stats = (): LinuxGroupStats => new LinuxGroupStats({ layout: { version: 2, root: join(folder, 'cg') }, nowMs: () => 1000, proc: join(folder, 'proc') });
+
+  it('is read group by group, and what is not there is no error', () => {
+    const use = stats().use('/kubepods/pod1/abc', 'all');
+    assert.deepEqual([use?.atMs, use?.cpu.usageNs, use?.memory.workingSetBytes, use?.threads], [1000, 5000, 16, { current: 3, limit: 0 }]);
+    assert.deepEqual([stats().use('/kubepods/pod2', 'all'), stats().children('/kubepods/pod2'), stats().processIds('/kubepods/pod2')], [undefined, [], []]);
+    assert.deepEqual(stats().children('/kubepods/pod1'), ['abc']);
+  });
+
+  it('tells processes, their open files and sockets, and the limit of the first', () => {
+    const { openFiles, ...use } = stats().processUse('/kubepods/pod1/abc');
+    assert.deepEqual(use, { processes: 2, sockets: 1, openFilesLimit: 1024 });
+    assert.equal(openFiles, 3);
+    assert.deepEqual(stats().tasks(), { current: 3518, limit: 190_000 });
+  });
+});
+
+describe('a folder on a disk', () => {
+  it('is measured by its blocks, each file once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kts-tree-'));
+    const fs = linuxFsStats(() => 0);
+    try {
+      mkdirSync(join(folder, 'sub'));
+      const { usedBytes: empty, inodesUsed } = await fs.tree(folder, 1000);
+      assert.equal(inodesUsed, 2);
+      writeFileSync(join(folder, 'sub/file'), Buffer.alloc(100_000, 1));
+      linkSync(join(folder, 'sub/file'), join(folder, 'again'));
+      const full = await fs.tree(folder, 1000);
+      assert.equal(full.inodesUsed, 3);
+      assert.ok(full.usedBytes - empty >= 100_000 && full.usedBytes - empty < 120_000, `${full.usedBytes - empty}`);
+      assert.ok((await fs.fileSystem(folder)).capacityBytes > (await fs.fileSystem(folder)).freeBytes);
+      const [own, asked] = await Promise.all([fs.fileSystem(folder), fs.remoteFileSystem(folder)]);
+      assert.deepEqual([asked.capacityBytes, asked.inodes], [own.capacityBytes, own.inodes]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('that takes too long is given up', async () => {
+    let now = 0;
+    await assert.rejects(linuxFsStats(() => (now += 100)).tree('/etc', 1000), (error) => isKind(error, 'Timeout'));
+    await assert.rejects(linuxFsStats(() => 0).tree('/nowhere/at/all', 1000), (error) => isKind(error, 'NotFound'));
+  });
+});
+
+describe('the machine', () => {
+  it('has as many cores as processors say they are in', () => {
+    const cpu = (processor: number, socket: number, core: number): string => `processor\t: ${processor}\nphysical id\t: ${socket}\ncore id\t\t: ${core}\n`;
+    assert.deepEqual(parseCpus([cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 0, 1), cpu(3, 1, 0)].join('\n')), { cores: 4, physicalCores: 3, sockets: 2 });
+    assert.deepEqual(parseCpus('processor\t: 0\nBogoMIPS\t: 50\n\nprocessor\t: 1\nBogoMIPS\t: 50\n'), { cores: 2, physicalCores: 2, sockets: 1 });
+  });
+
+  it('tells the group of a process only where it is one', () => {
+    assert.equal(parseProcessGroup('4:memory:/system.slice/kubelet.service\n1:cpu,cpuacct:/system.slice/kubelet.service\n0::/\n'), '/system.slice/kubelet.service');
+    assert.equal(parseProcessGroup('4:memory:/a\n1:cpu:/b\n'), undefined);
+    assert.equal(parseProcessGroup('0::/system.slice/kubelet.service\n'), '/system.slice/kubelet.service');
+    assert.equal(parseProcessGroup('0::/\n'), undefined);
+  });
+
+  it('counts bytes on the wire', () => {
+    assert.deepEqual(networkBytes('TcpExt: A B\nTcpExt: 1 2\nIpExt: InNoRoutes InOctets OutOctets\nIpExt: 0 111 222\n'), { receivedBytes: 111, sentBytes: 222 });
+  });
+});
