@@ -69,7 +69,7 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
     },
     time: { clock, random, log },
   });
-  const lease: NodeLease = new NodeLease({ client: cluster.heartbeat, nodeName, nodeUid: () => reporter.uid, durationMs: config.leaseDurationMs, onRecovered: () => reporter.retryNow(), clock, random, log });
+  const lease = composeLease(context, cluster, reporter);
   node.seats.changed = wake;
   return {
     start: () => {
@@ -89,6 +89,20 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
     imagesChanged: () => inventory.imagesChanged(),
     startup: () => computeStartupSeconds(startup.times, world.machine.bootedAtMs),
   };
+}
+
+function composeLease({ settings, world }: LoopContext, cluster: ClusterApi, reporter: NodeReporter): NodeLease {
+  const { clock, random, log, machine } = world;
+  return new NodeLease({
+    client: cluster.heartbeat,
+    nodeName: machine.nodeName,
+    nodeUid: () => reporter.uid,
+    durationMs: settings.config.node.leaseDurationMs,
+    onReach: (isReached) => (isReached ? reporter.retryNow() : cluster.reconnect?.()),
+    clock,
+    random,
+    log,
+  });
 }
 
 function composeSource({ settings, world, knowledge, actors }: LoopContext, inventory: NodeInventory, ownName: OwnName): NodeSource {

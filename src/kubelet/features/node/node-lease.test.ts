@@ -17,7 +17,8 @@ interface Bench {
   api: FakeApiClient;
   lease: NodeLease;
   log: RecordingLog;
-  recovered: number;
+  /** Whether the API server was reached, each time that was told. */
+  reached: boolean[];
   /** The node became another one, or is gone. */
   be(uid: string | undefined): void;
   now(): Lease | undefined;
@@ -29,8 +30,8 @@ function bench(firstUid = 'u1'): Bench {
   const log = recordingLog();
   let uid: string | undefined = firstUid;
   const made: Bench = {
-    clock, api, log, recovered: 0,
-    lease: new NodeLease({ client: api, nodeName: 'n1', nodeUid: () => uid, durationMs: 40_000, onRecovered: () => made.recovered++, clock, random: seededRandom(1), log }),
+    clock, api, log, reached: [],
+    lease: new NodeLease({ client: api, nodeName: 'n1', nodeUid: () => uid, durationMs: 40_000, onReach: (isReached) => void made.reached.push(isReached), clock, random: seededRandom(1), log }),
     be: (next) => {
       uid = next;
       made.lease.nodeIs(next ?? '');
@@ -101,12 +102,22 @@ describe('the lease of a node', () => {
     await clock.settle();
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     await clock.advance(DAY_MS / 4);
-    assert.deepEqual([clock.armedTimers, log.lines.filter(({ level }) => level === 'error').length, made.recovered], [1, 1, 0]);
+    assert.deepEqual([clock.armedTimers, log.lines.filter(({ level }) => level === 'error').length], [1, 1]);
+    assert.ok(made.reached.length > 1000 && made.reached.every((isReached) => !isReached));
+    made.reached.length = 0;
     end();
     const before = now()?.spec.renewTime;
     assert.equal(await clock.advanceUntil(() => now()?.spec.renewTime !== before, 7500), true);
-    assert.equal(made.recovered, 1);
+    assert.deepEqual(made.reached, [true]);
     await lease.stop();
+  });
+
+  it('does not take a refusal for silence', async () => {
+    const made = bench();
+    made.api.script(() => new ApiStatusError('Forbidden', 'no'));
+    await made.clock.advance(60_000);
+    assert.deepEqual(made.reached, []);
+    await made.lease.stop();
   });
 
   it('is renewed at its pace when the wall clock is stepped', async () => {

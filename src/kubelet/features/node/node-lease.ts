@@ -45,8 +45,8 @@ export interface NodeLeaseOptions {
   nodeName: string;
   nodeUid: () => string | undefined;
   durationMs: number;
-  /** Called when a renewal succeeded after failures: the API server is back. */
-  onRecovered: () => void;
+  /** Called with true when a renewal succeeded after failures, with false each time one could again not be asked for (upstream: onRepeatedHeartbeatFailure). */
+  onReach: (isReached: boolean) => void;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -88,14 +88,14 @@ export class NodeLease {
   }
 
   async #pass(): Promise<void> {
-    const { log, onRecovered } = this.#options;
+    const { log, onReach } = this.#options;
     let error: unknown;
     for (let attempt = 0; attempt < TRIES; attempt++) {
       try {
         if (!(await this.#renew())) return;
         const failed = this.#failures > 0;
         this.#failures = 0;
-        return failed ? onRecovered() : undefined;
+        return failed ? onReach(true) : undefined;
       } catch (failure) {
         error = failure;
         if (isApiError(failure, 'Conflict') || isApiError(failure, 'NotFound') || isApiError(failure, 'AlreadyExists')) this.#latest = undefined;
@@ -103,6 +103,7 @@ export class NodeLease {
       }
     }
     this.#failures++;
+    if (this.#failures > 1 && isUnanswered(error)) onReach(false);
     const fields = { error: errorMessage(error) };
     if (this.#failures === 1) log.error('Failed to ensure lease exists, will retry', fields);
     else log.debug(2, 'Failed to ensure lease exists, will retry', fields);
@@ -128,3 +129,6 @@ export class NodeLease {
     }
   }
 }
+
+/** Nobody answered; a refusal is an answer. */
+const isUnanswered = (error: unknown): boolean => isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout');
