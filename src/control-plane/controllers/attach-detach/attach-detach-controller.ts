@@ -65,7 +65,9 @@ class NodeSyncer {
     const node = this.#views.nodes.getByKey(nodeName);
     const nowMs = this.#clock.nowMs();
     const unwantedSinceMs = this.#unwantedSinceMs.get(nodeName) ?? new Map<string, number>();
-    const plan = planAttachments({ nodeName, node, wanted: node === undefined ? [] : this.#wanted(nodeName), attachments: this.#attachmentsOf.get(nodeName), elsewhere: this.#elsewhere(nodeName), unwantedSinceMs, nowMs });
+    const wanted = node === undefined ? [] : this.#wanted(nodeName);
+    const elsewhere = wanted.length === 0 ? new Set<string>() : this.#elsewhere(nodeName);
+    const plan = planAttachments({ nodeName, node, wanted, attachments: this.#attachmentsOf.get(nodeName), elsewhere, unwantedSinceMs, nowMs });
     if (plan.leaving.length === 0) this.#unwantedSinceMs.delete(nodeName);
     else this.#unwantedSinceMs.set(nodeName, new Map(plan.leaving.map((key) => [key, unwantedSinceMs.get(key) ?? nowMs])));
     if (plan.attached !== undefined && node !== undefined) {
@@ -135,7 +137,8 @@ async function ignore(reason: 'AlreadyExists' | 'NotFound', work: Promise<unknow
 function wakeBy(views: Views, queue: WorkQueue): (() => void)[] {
   const wake = (name: string): void => queue.add(name);
   const wakeOfPod = (pod: Pod): void => {
-    if ((pod.spec.volumes ?? []).length > 0) nodeOf(pod).forEach(wake);
+    // Most pods have a token and nothing that anybody attaches.
+    if ((pod.spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined || volume.iscsi !== undefined || volume.fc !== undefined)) nodeOf(pod).forEach(wake);
   };
   const byClaim = views.pods.index('claim', (pod) => (pod.spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
     const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
