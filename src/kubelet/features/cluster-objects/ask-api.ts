@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { fromApi, isAnswer } from './api-failure.ts';
-import { withoutManagedFields } from './slim-object.ts';
+import { withoutManagedFields } from '../../../api/client/reflector.ts';
 
 /** What the API server says now; undefined when there is no such object. Rejects with a KubeletError, Unavailable when it said nothing. */
 export async function askApi<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, key: ObjectKey): Promise<T | undefined> {

@@ -1,12 +1,12 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { reflect } from '../../../api/client/reflector.ts';
+import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts';
 import { formatKey, keyOf, type ApiObject, type ResourceType } from '../../../api/client/resource-type.ts';
 import { inBackground } from '../../../base/background.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
-import { versionOf, withoutManagedFields } from './slim-object.ts';
+import { versionOf } from './slim-object.ts';
 
 export interface KindCacheOptions<T extends ApiObject> {
   readonly client: ApiClient;

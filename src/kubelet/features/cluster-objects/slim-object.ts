@@ -1,12 +1,6 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { Service } from '../../../api/core/service.ts';
 
-/** Who set which field is nobody's business on a node, and often larger than the rest. */
-export function withoutManagedFields<T extends ApiObject>(object: T): T {
-  const { managedFields, ...metadata } = object.metadata;
-  return managedFields === undefined ? object : { ...object, metadata };
-}
-
 /** What the environment of containers tells of a service: a cluster may have thousands of them, and a node follows all. */
 export function slimService({ metadata: { name, namespace, uid, resourceVersion }, spec: { clusterIP, ports } }: Service): Service {
   return { metadata: { name, namespace, uid, resourceVersion }, spec: { clusterIP, ports: ports?.map(({ name: port, protocol, port: number }) => ({ name: port, protocol, port: number })) } } as Service;

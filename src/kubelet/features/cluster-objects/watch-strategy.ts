@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { reflect } from '../../../api/client/reflector.ts';
+import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts';
 import { formatKey, type ApiObject, type ObjectKey, type ResourceType } from '../../../api/client/resource-type.ts';
 import { inBackground } from '../../../base/background.ts';
 import type { Clock } from '../../../base/clock.ts';
@@ -9,7 +9,7 @@ import { createLoop, type Loop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import { askOrKept } from './ask-api.ts';
 import type { Known, ObjectStrategy, StrategySink } from './object-strategy.ts';
-import { versionOf, withoutManagedFields } from './slim-object.ts';
+import { versionOf } from './slim-object.ts';
 
 export interface WatchStrategyOptions<T extends ApiObject> {
   readonly client: ApiClient;

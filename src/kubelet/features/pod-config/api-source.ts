@@ -3,7 +3,7 @@ import { inBackground } from '../../../base/background.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { reflect } from '../../../api/client/reflector.ts';
+import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { pods as podType } from '../../../api/client/resource-types.ts';
 import { PodSchema, type Pod } from '../../../api/core/pod.ts';
@@ -86,7 +86,7 @@ export class ApiPodSource {
     const stopped = new Promise<void>((resolve) => this.#stop.signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([nodeKnown(), stopped]);
     const sink = { replace: (items: readonly Pod[]) => this.#replace(items), event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', pod: Pod) => this.#event(type, pod) };
-    await reflect({ client, type: podType, namespace: '', fieldSelector: `spec.nodeName=${nodeName}`, clock, random, log, sink }, this.#stop.signal);
+    await reflect({ client, type: podType, namespace: '', fieldSelector: `spec.nodeName=${nodeName}`, clock, random, log, sink, transform: withoutManagedFields }, this.#stop.signal);
   }
 
   #takeRemembered(): void {
