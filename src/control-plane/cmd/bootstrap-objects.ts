@@ -7,6 +7,7 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import { configMaps, endpoints, endpointSlices, namespaces, priorityClasses, services } from '../../api/client/resource-types.ts';
+import { clusterConfiguration, clusterInfo, joiningKubeletConfiguration } from './join-objects.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
@@ -18,6 +19,9 @@ export interface ClusterFacts {
   readonly serviceIp: string;
   /** PEM of the CA that signs client certificates. */
   readonly clientCa: string;
+  readonly serviceCidrs: readonly string[];
+  /** `v1.36.0` */
+  readonly version: string;
 }
 
 const meta = (name: string, namespace = '', labels?: Record<string, string>): ObjectMeta => ({ name, namespace, uid: '', ...(labels !== undefined && { labels }) });
@@ -33,6 +37,23 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
   await ensure(client, priorityClasses, { metadata: meta('system-node-critical'), value: 2_000_001_000, description: 'For pods their node cannot do without.' });
   await ensure(client, configMaps, { metadata: meta('extension-apiserver-authentication', 'kube-system'), data: { 'client-ca-file': facts.clientCa } });
   await ensureKubernetesService(client, facts);
+  await ensureJoinObjects(client, facts);
+}
+
+/** What those read who join with kubeadm. What an operator wrote there stays, but where the server is has to be true. */
+async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
+  await ensure(client, configMaps, { metadata: meta('kubeadm-config', 'kube-system'), data: { ClusterConfiguration: clusterConfiguration(facts) } });
+  await ensure(client, configMaps, { metadata: meta('kubelet-config', 'kube-system'), data: { kubelet: joiningKubeletConfiguration(facts) } });
+  const info = { metadata: meta('cluster-info', 'kube-public'), data: { kubeconfig: clusterInfo(facts) } };
+  if (await ensure(client, configMaps, info)) return;
+  const found = await client.get(configMaps, keyOf(info));
+  if (found.data?.['kubeconfig'] === info.data.kubeconfig) return;
+  try {
+    // Signatures of what it said before are made anew by their controller.
+    await client.update(configMaps, { ...found, data: { ...found.data, ...info.data } });
+  } catch (error) {
+    if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
+  }
 }
 
 /** The service `kubernetes`, by which pods reach the API server. It has no selector: its endpoints are the server's own word. */

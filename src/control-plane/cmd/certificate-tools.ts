@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import type { CertificateSigningRequest } from '../../api/certificates/certificate-signing-request.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import type { ServingNames } from '../controllers/certificate-requests/serving-approver.ts';
 import type { Signed } from '../controllers/certificate-requests/certificate-signer.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { refuseRequest, signerNames } from '../pki/request-policy.ts';
@@ -11,17 +12,28 @@ import { createRequestSigner } from '../pki/request-signer.ts';
 /** What the controllers of certificate requests need of certificates. */
 export interface CertificateTools {
   kubeletClientName(request: CertificateSigningRequest): Promise<string | undefined>;
+  /** Whom a kubelet's serving certificate is asked for; undefined for any other request, and for one its signer would refuse. */
+  kubeletServingNames(request: CertificateSigningRequest): Promise<ServingNames | undefined>;
   sign(request: CertificateSigningRequest): Promise<Signed>;
   expiresAtMs(request: CertificateSigningRequest): number | undefined;
 }
 
-export function createCertificateTools({ pki, nowMs, log }: { readonly pki: ClusterPki; readonly nowMs: () => number; readonly log: Logger }): CertificateTools {
+export interface CertificateToolsOptions {
+  readonly pki: ClusterPki;
+  /** The longest that what is signed lives. */
+  readonly longestMs: number;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export function createCertificateTools({ pki, longestMs, nowMs, log }: CertificateToolsOptions): CertificateTools {
   const signer = createRequestSigner({
     authority: () => {
       if (pki.authorityKeyPem === undefined) throw new KubeletError('Unavailable', 'ca.key is not here, so no certificates can be signed');
       return { certificate: pki.authority.certificatePem, key: pki.authorityKeyPem };
     },
     nowMs,
+    longestMs,
   });
   const pemOf = ({ spec }: CertificateSigningRequest): string => Buffer.from(spec.request, 'base64').toString('utf8');
   return {
@@ -31,6 +43,13 @@ export function createCertificateTools({ pki, nowMs, log }: { readonly pki: Clus
       const { readCertificateRequest } = await import('../../pki/request-reader.ts');
       const read = readCertificateRequest(pemOf(request));
       return refuseRequest(signerNames.apiServerClientKubelet, read, usages) === undefined ? read.commonName : undefined;
+    },
+    kubeletServingNames: async (request) => {
+      const { signerName, usages = [] } = request.spec;
+      if (signerName !== signerNames.kubeletServing) return undefined;
+      const { readCertificateRequest } = await import('../../pki/request-reader.ts');
+      const read = readCertificateRequest(pemOf(request));
+      return refuseRequest(signerNames.kubeletServing, read, usages) === undefined ? read : undefined;
     },
     sign: async (request) => {
       const { signerName, usages = [], expirationSeconds } = request.spec;

@@ -19,6 +19,7 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { ownHolderIdentity } from './holder-identity.ts';
 import { openStorage } from './open-storage.ts';
 import { firstAddress } from './service-range.ts';
+import { versionInfo } from './version-info.ts';
 
 export interface ControlPlane {
   /** Resolves when requests are served and the cluster has what every cluster has. */
@@ -56,6 +57,8 @@ export async function composeControlPlane(options: ControlPlaneOptions, ambient:
     securePort: port,
     serviceIp: firstAddress(options.serviceCidrs[0] ?? ''),
     clientCa: api.pki.authority.certificatePem,
+    serviceCidrs: options.serviceCidrs,
+    version: versionInfo().gitVersion,
   });
   const keeper = createBootstrapKeeper({ ...ambient, client, reader: api.reader, facts });
   // Roles of namespaces need their namespaces, and controllers their roles.

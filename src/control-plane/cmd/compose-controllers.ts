@@ -1,5 +1,6 @@
 import type { Informers } from '../../api/client/informer.ts';
 import { KubeletError } from '../../base/errors.ts';
+import { createServingApprover } from '../controllers/certificate-requests/serving-approver.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { createCertificateTools } from './certificate-tools.ts';
 import type { Ambient } from './ambient.ts';
@@ -8,6 +9,13 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { controllersTable } from './controllers-table.ts';
 import type { ControllerEntry } from './controllers-table.ts';
 
+/** Only with --approve-kubelet-serving. */
+const servingApprover: ControllerEntry = {
+  name: 'kubelet-serving-approver',
+  account: 'kubelet-serving-approver',
+  create: (options) => createServingApprover({ ...options, servingNames: options.certificates.kubeletServingNames }),
+};
+
 /** The user a controller acts as (upstream: --use-service-account-credentials). */
 function accountOf(name: string): UserInfo {
   return { name: `system:serviceaccount:kube-system:${name}`, groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'] };
@@ -15,11 +23,12 @@ function accountOf(name: string): UserInfo {
 
 /** The controllers that are on, over informers they share. */
 export function composeControllers(options: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, ambient: Ambient): { start(): void; stop(): Promise<void> } {
-  const certificates = createCertificateTools({ pki: api.pki, nowMs: () => ambient.clock.nowMs(), log: ambient.log });
+  const certificates = createCertificateTools({ pki: api.pki, longestMs: options.signingMs, nowMs: () => ambient.clock.nowMs(), log: ambient.log });
   const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = options;
   const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold };
+  const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
   const common = { ...ambient, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
-  const controllers = selectControllers(options.controllers, controllersTable).map(({ account, create }) => create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }));
+  const controllers = selectControllers(options.controllers, table).map(({ account, create }) => create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }));
   return {
     start: () => {
       for (const controller of controllers) controller.start();

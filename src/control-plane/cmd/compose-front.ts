@@ -20,8 +20,12 @@ const mebibyte = 1024 * 1024;
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
 export async function composeFront(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ComposedFront> {
   const pki = path.resolve(options.dataDir, 'pki');
-  const clientPair = (): { cert: string; key: string } => ({ cert: readFileSync(path.join(pki, 'apiserver-kubelet-client.crt'), 'utf8'), key: readFileSync(path.join(pki, 'apiserver-kubelet-client.key'), 'utf8') });
-  const kubelets = { dialer: nodeDialer({ clock, clientPair }), preferredAddressTypes: options.kubeletPreferredAddressTypes };
+  const { certificateFile, keyFile } = options.kubeletClient ?? { certificateFile: path.join(pki, 'apiserver-kubelet-client.crt'), keyFile: path.join(pki, 'apiserver-kubelet-client.key') };
+  const clientPair = (): { cert: string; key: string } => ({ cert: readFileSync(certificateFile, 'utf8'), key: readFileSync(keyFile, 'utf8') });
+  const { kubeletAuthorityFile } = options;
+  // Asked for each connection, as the pair is: an authority that is exchanged counts at once.
+  const authority = kubeletAuthorityFile === undefined ? undefined : (): string => readFileSync(kubeletAuthorityFile, 'utf8');
+  const kubelets = { dialer: nodeDialer({ clock, clientPair, ...(authority !== undefined && { certificateAuthority: authority }) }), preferredAddressTypes: options.kubeletPreferredAddressTypes };
   const audit = await composeAudit(options, { clock, log });
   return {
     options: { kubelets, publicAddress: `${options.advertiseAddress}:${options.securePort}`, processUsage, ...(audit !== undefined && { audit: audit.options }) },

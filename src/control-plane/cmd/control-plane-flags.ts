@@ -62,6 +62,11 @@ const flags = {
   'event-ttl-seconds': { type: 'string', default: '3600', help: 'how long events are kept' },
   'default-not-ready-toleration-seconds': { type: 'string', default: '300', help: 'how long pods stay on a node that fails' },
   'kubelet-preferred-address-types': { type: 'list', default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP', help: 'which addresses of nodes are tried, in this order' },
+  'kubelet-certificate-authority': { type: 'string', file: true, help: 'authority of what kubelets serve with; without it that is not checked' },
+  'kubelet-client-certificate': { type: 'string', file: true, help: 'shown to kubelets instead of the cluster’s own; with --kubelet-client-key' },
+  'kubelet-client-key': { type: 'string', file: true, help: 'key of that certificate' },
+  'cluster-signing-duration': { type: 'string', default: '8760h0m0s', help: 'the longest a certificate lives that is signed for a CertificateSigningRequest' },
+  'approve-kubelet-serving': { type: 'boolean', default: 'false', help: 'approve what nodes request to serve with, where it names their own addresses alone; upstream leaves that to people' },
   controllers: { type: 'list', default: '*', help: '* for all, NAME for one, -NAME for all but one' },
   'node-monitor-grace-period': { type: 'string', default: '50s', help: 'a node that is silent for so long is not ready' },
   'node-startup-grace-period': { type: 'string', default: '1m0s', help: 'the same for a node that has never said how it is' },
@@ -133,7 +138,7 @@ export function helpText(): string {
     const value = type === 'boolean' ? '' : type === 'list' ? ' A,B' : ' VALUE';
     return `  ${`--${name}${value}`.padEnd(50)} ${help}${byDefault === undefined || byDefault === '' ? '' : ` (default ${byDefault})`}`;
   });
-  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process. kubectl --kubeconfig DATA-DIR/admin.conf is its administrator.\nA switch is turned off by --NAME=false.\n\n${rows.join('\n')}\n`;
+  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process. kubectl --kubeconfig DATA-DIR/admin.conf is its administrator.\nA switch is turned off by --NAME=false. \`kubelet-control-plane token create\` makes a token by which nodes join.\n\n${rows.join('\n')}\n`;
 }
 
 class FlagReader {
@@ -232,9 +237,19 @@ function readLine(reader: FlagReader): CommandLine {
     terminatedPodThreshold: reader.number('terminated-pod-gc-threshold'),
     scheduler: { enabled: reader.boolean('scheduler'), ...optional('configFile', reader.text('scheduler-config')) },
     kubeletPreferredAddressTypes: reader.list('kubelet-preferred-address-types'),
+    ...optional('kubeletAuthorityFile', reader.text('kubelet-certificate-authority')),
+    ...kubeletClient(reader),
+    signingMs: reader.duration('cluster-signing-duration'),
+    approvesKubeletServing: reader.boolean('approve-kubelet-serving'),
   };
   const files = names.flatMap((flag) => (flagOf(flag).file === true && reader.isGiven(flag) ? [{ flag, file: reader.required(flag) }] : []));
   return { options, files, log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') } };
+}
+
+function kubeletClient(reader: FlagReader): Pick<ControlPlaneOptions, 'kubeletClient'> {
+  const [certificateFile, keyFile] = [reader.text('kubelet-client-certificate'), reader.text('kubelet-client-key')];
+  if ((certificateFile === undefined) !== (keyFile === undefined)) reader.errors.push('--kubelet-client-certificate and --kubelet-client-key must be given together');
+  return certificateFile === undefined || keyFile === undefined ? {} : { kubeletClient: { certificateFile, keyFile } };
 }
 
 function advertised(reader: FlagReader): string {

@@ -37,6 +37,13 @@ export interface ControlPlaneOptions {
   readonly terminatedPodThreshold: number;
   readonly scheduler: { readonly enabled: boolean; readonly configFile?: string };
   readonly kubeletPreferredAddressTypes: readonly string[];
+  /** Of what kubelets serve with; absent: that is not checked. */
+  readonly kubeletAuthorityFile?: string;
+  /** Absent: the cluster's own. */
+  readonly kubeletClient?: { readonly certificateFile: string; readonly keyFile: string };
+  /** The longest that certificates of requests live. */
+  readonly signingMs: number;
+  readonly approvesKubeletServing: boolean;
 }
 
 export type AuthorizationMode = 'Node' | 'RBAC' | 'ABAC' | 'Webhook' | 'AlwaysAllow' | 'AlwaysDeny';

@@ -5,13 +5,18 @@ import { errorMessage } from '../../base/errors.ts';
 import { createPinoLog } from '../../base/pino-log.ts';
 import { systemRandom } from '../../base/random.ts';
 import { composeControlPlane } from './compose-control-plane.ts';
-import { helpText, parseCommandLine } from './control-plane-flags.ts';
+import { describeFlags, helpText, parseCommandLine } from './control-plane-flags.ts';
 import type { CommandLine } from './control-plane-flags.ts';
 import { versionInfo } from './version-info.ts';
 
 const FAILED = 1;
 
 async function main(args: readonly string[]): Promise<number | undefined> {
+  if (args[0] === 'token') {
+    const { tokenCommand } = await import('./token-command.ts');
+    const { default: defaultDataDir } = describeFlags().find(({ name }) => name === 'data-dir') ?? { default: '.' };
+    return tokenCommand(args.slice(1), { write: (text) => void process.stdout.write(text), defaultDataDir, nowMs: Date.now() });
+  }
   const parsed = parseCommandLine(args);
   switch (parsed.kind) {
     case 'help':

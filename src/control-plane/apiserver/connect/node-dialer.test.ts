@@ -53,7 +53,7 @@ describe('dialing', () => {
   });
 
   it('checks kubelets when it is told whose certificates they have', async () => {
-    const dialer = nodeDialer({ clock: systemClock, ...pair, certificateAuthority: certificates.clientCa });
+    const dialer = nodeDialer({ clock: systemClock, ...pair, certificateAuthority: () => certificates.clientCa });
     await assert.rejects(dialer.dial({ host, port: tlsPort, security: 'kubelet' }, 5000), /^Error: dial tcp 127\.0\.0\.1:\d+: /);
     (await dialer.dial({ host, port: tlsPort, security: 'kubelet-unchecked' }, 5000)).destroy();
   });

@@ -8,8 +8,8 @@ export interface NodeDialerOptions {
   readonly clock: Clock;
   /** Shown to kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; asked for each connection, as certificates are renewed. */
   readonly clientPair?: () => { readonly cert: string; readonly key: string };
-  /** `--kubelet-certificate-authority`, PEM. Absent: kubelets' certificates are not checked, as upstream's default is. */
-  readonly certificateAuthority?: string;
+  /** `--kubelet-certificate-authority`, PEM, asked for each connection. Absent: kubelets' certificates are not checked, as upstream's default is. */
+  readonly certificateAuthority?: () => string;
 }
 
 /** Connections over the network. The client certificate goes to kubelets only. Rejects with where it was and why, in the words of Go's `net`. */
@@ -57,5 +57,5 @@ function open({ host, port, security }: DialTarget, { clientPair, certificateAut
   const servername = isIP(host) === 0 ? host : undefined;
   if (security === 'tls-insecure') return connectTls({ host, port, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   const isChecked = certificateAuthority !== undefined && security === 'kubelet';
-  return connectTls({ host, port, servername, ...clientPair?.(), ca: certificateAuthority, rejectUnauthorized: isChecked, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' });
+  return connectTls({ host, port, servername, ...clientPair?.(), ca: certificateAuthority?.(), rejectUnauthorized: isChecked, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' });
 }

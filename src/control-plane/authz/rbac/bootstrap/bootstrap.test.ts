@@ -53,7 +53,10 @@ describe('the default policy', () => {
     ]);
     assert.equal(policy.clusterRoleBindings.find(({ metadata }) => metadata.name === 'system:node')?.subjects, undefined);
     assert.deepEqual(policy.roleBindings.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort(), [
+      'kube-public/kubeadm:bootstrap-signer-clusterinfo',
       'kube-public/system:controller:bootstrap-signer',
+      'kube-system/kubeadm:kubelet-config',
+      'kube-system/kubeadm:nodes-kubeadm-config',
       'kube-system/system::extension-apiserver-authentication-reader',
       'kube-system/system::leader-locking-kube-controller-manager',
       'kube-system/system::leader-locking-kube-scheduler',

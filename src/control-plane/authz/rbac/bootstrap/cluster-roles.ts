@@ -107,6 +107,8 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'create,delete resource.k8s.io resourceclaims',
     'patch,update resource.k8s.io resourceclaims/binding',
   ],
+  /** kubeadm's: whoever joins looks whether the name is taken. */
+  'kubeadm:get-nodes': ['get core nodes'],
   'system:kubelet-api-admin': [
     'read core nodes',
     'proxy core nodes',

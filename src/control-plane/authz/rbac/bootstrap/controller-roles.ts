@@ -18,6 +18,13 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'create authorization.k8s.io subjectaccessreviews',
     'create,patch,update core,events.k8s.io events',
   ],
+  /** Ours, for --approve-kubelet-serving. */
+  'kubelet-serving-approver': [
+    'get,list,watch certificates.k8s.io certificatesigningrequests',
+    'update certificates.k8s.io certificatesigningrequests/approval',
+    'approve certificates.k8s.io signers kubernetes.io/kubelet-serving',
+    'get core nodes',
+  ],
   'clusterrole-aggregation-controller': ['escalate,get,list,patch,update,watch rbac.authorization.k8s.io clusterroles'],
   'cronjob-controller': [
     'get,list,update,watch batch cronjobs',

@@ -13,6 +13,8 @@ const bootstrapLabels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 const aggregateTo = (role: string): Record<string, string> => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' });
 
 const events = 'create,patch,update core,events.k8s.io events';
+/** Who joins by a token of kubeadm's. */
+const joining = 'group:system:bootstrappers:kubeadm:default-node-token';
 const leaderLock = ['create,get,list,update,watch coordination.k8s.io leases', 'create,get,list,update,watch coordination.k8s.io leasecandidates'];
 
 /** Labels by which roles become part of others. */
@@ -71,6 +73,10 @@ const namespacedRoles: readonly { readonly namespace: string; readonly name: str
     rules: ['read core configmaps', 'update core configmaps cluster-info', events],
     subjects: ['sa:kube-system/bootstrap-signer'],
   },
+  // What kubeadm's `join` reads: where the cluster is, by anybody, since it is signed by the token; then how it is set up, by the token.
+  { namespace: 'kube-public', name: 'kubeadm:bootstrap-signer-clusterinfo', rules: ['get core configmaps cluster-info'], subjects: ['user:system:anonymous'] },
+  { namespace: 'kube-system', name: 'kubeadm:nodes-kubeadm-config', rules: ['get core configmaps kubeadm-config'], subjects: [joining, 'group:system:nodes'] },
+  { namespace: 'kube-system', name: 'kubeadm:kubelet-config', rules: ['get core configmaps kubelet-config'], subjects: [joining, 'group:system:nodes'] },
 ];
 
 /**
@@ -79,8 +85,9 @@ const namespacedRoles: readonly { readonly namespace: string; readonly name: str
  */
 const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[] = [
   ['kubeadm:cluster-admins', 'cluster-admin', ['group:kubeadm:cluster-admins']],
-  ['kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', ['group:system:bootstrappers:kubeadm:default-node-token']],
-  ['kubeadm:node-autoapprove-bootstrap', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', ['group:system:bootstrappers:kubeadm:default-node-token']],
+  ['kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [joining]],
+  ['kubeadm:get-nodes', 'kubeadm:get-nodes', [joining]],
+  ['kubeadm:node-autoapprove-bootstrap', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', [joining]],
   ['kubeadm:node-autoapprove-certificate-rotation', 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient', ['group:system:nodes']],
 ];
 

@@ -1,0 +1,60 @@
+import type { CertificateSigningRequest } from '../../../api/certificates/certificate-signing-request.ts';
+import { certificateSigningRequests, nodes } from '../../../api/client/resource-types.ts';
+import type { Node } from '../../../api/core/node.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
+import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { runController } from '../../controller-runtime/run-controller.ts';
+import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { isApproved, isDenied, isIssued } from './request-state.ts';
+
+export interface ServingNames {
+  readonly commonName: string;
+  readonly dnsNames: readonly string[];
+  readonly ipAddresses: readonly string[];
+}
+
+export interface ServingApproverOptions extends ControllerOptions {
+  /** Whom a kubelet's serving certificate is asked for; undefined for any other request. */
+  readonly servingNames: (request: CertificateSigningRequest) => Promise<ServingNames | undefined>;
+}
+
+/** A node that asks before its addresses are known is looked at again. */
+const AGAIN_MS = 5000;
+
+/**
+ * Approves what nodes request to serve with, when a node asks for itself and for addresses it has. Upstream has nobody who does: a node tells its
+ * addresses itself, so whoever approves believes it. Therefore off unless asked for, which suits a cluster whose nodes are trusted to say where they are.
+ */
+export function createServingApprover(options: ServingApproverOptions): Controller {
+  const { informers, clock, log } = options;
+  const requests = informers.for(certificateSigningRequests);
+  const sync = async (name: string): Promise<number | undefined> => {
+    const request = requests.get({ namespace: '', name });
+    return request === undefined || isIssued(request) || isApproved(request) || isDenied(request) ? undefined : judge(options, request);
+  };
+  const queue = new WorkQueue({ name: 'kubelet-serving-approving', clock, log, workers: 1, sync });
+  const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
+  return runController({ name: 'kubelet serving approver', log, queues: [queue], informers: [requests], ends: [end] });
+}
+
+async function judge({ client, servingNames }: ServingApproverOptions, request: CertificateSigningRequest): Promise<number | undefined> {
+  const names = await servingNames(request);
+  // The API server has written down who asks: a node speaks for itself alone.
+  if (names === undefined || request.spec.username !== names.commonName || !(request.spec.groups ?? []).includes('system:nodes')) return undefined;
+  try {
+    const node = await client.get(nodes, { namespace: '', name: names.commonName.slice('system:node:'.length) });
+    if (!isOwn(names, node)) return AGAIN_MS;
+    const condition = { type: 'Approved', status: 'True' as const, reason: 'AutoApproved', message: 'Auto approving kubelet serving certificate for addresses of the node.' };
+    const conditions = [...(request.status?.conditions ?? []), condition];
+    await client.update(certificateSigningRequests, { ...request, status: { ...request.status, conditions } }, { subresource: 'approval' });
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error;
+    return AGAIN_MS;
+  }
+  return undefined;
+}
+
+function isOwn({ dnsNames, ipAddresses }: ServingNames, { status }: Node): boolean {
+  const addresses = new Set((status?.addresses ?? []).map(({ address }) => address.toLowerCase()));
+  return [...dnsNames, ...ipAddresses].every((name) => addresses.has(name.toLowerCase()));
+}
