@@ -5,12 +5,15 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { csiNodes, events, pods } from '../../src/api/client/resource-types.ts';
+import { attachmentName } from '../../src/api/attachable-volume.ts';
+import { csiNodes, events, nodes, pods, volumeAttachments } from '../../src/api/client/resource-types.ts';
+import type { Node } from '../../src/api/core/node.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import { pause } from '../../src/up/processes.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { NODE } from './support/agent.ts';
 import { clusterGround } from './support/cluster-agent.ts';
+import { TestCsiDriver } from './support/csi-driver.ts';
 import { configMap, container, pod, secret } from './support/manifests.ts';
 
 const ground = clusterGround({ name: 'cobjects' });
@@ -80,9 +83,39 @@ test('a pod whose secret is late is told why in its events, and goes on the mome
   context.diagnostic(`the pod was Ready ${Math.round(performance.now() - beganMs)} ms after its secret was there`);
 });
 
-test('the cluster knows the node\'s CSI drivers: none', async () => {
-  const node = await ground.cluster.client().get(csiNodes, { namespace: '', name: NODE });
-  assert.deepEqual([node.spec.drivers, node.metadata.ownerReferences?.[0]?.name], [[], NODE]);
+test('a CSI volume is attached by the control plane, used the moment the node is told, and taken away when it has let go', async (context: TestContext) => {
+  const { agent, cluster } = ground;
+  const client = cluster.client();
+  const driver = new TestCsiDriver('disk.csi.test', agent.rootDir);
+  context.after(() => driver.dispose());
+  await driver.start();
+  await eventually(async () => assert.deepEqual((await client.get(csiNodes, { namespace: '', name: NODE })).spec.drivers.map(({ name, nodeID }) => [name, nodeID]), [['disk.csi.test', 'this-node']]));
+  const size = { requests: { storage: '16Mi' } };
+  await apply(
+    { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'disk.csi.test' }, spec: { attachRequired: true } },
+    { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv-disk' }, spec: { capacity: { storage: '16Mi' }, accessModes: ['ReadWriteOnce'], storageClassName: '', persistentVolumeReclaimPolicy: 'Retain', csi: { driver: 'disk.csi.test', volumeHandle: 'h1' } } },
+    { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'disk', namespace }, spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', volumeName: 'pv-disk', resources: size } },
+    pod('diskuser', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'disk' } }], containers: [container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] })] }),
+  );
+  const name = attachmentName('h1', 'disk.csi.test', NODE);
+  await eventually(() => client.get(volumeAttachments, { namespace: '', name }));
+  const KEY = 'kubernetes.io/csi/disk.csi.test^h1';
+  const node = (): Promise<Node> => client.get(nodes, { namespace: '', name: NODE });
+  await eventually(async () => assert.deepEqual((await node()).status?.volumesInUse, [KEY]));
+  assert.deepEqual(driver.calls('NodeStageVolume'), [], 'nobody has attached it yet');
+  // The program that stands beside a driver's controller.
+  const attachment = await client.get(volumeAttachments, { namespace: '', name });
+  await client.update(volumeAttachments, { ...attachment, status: { attached: true, attachmentMetadata: { device: '/dev/x' } } }, { subresource: 'status' });
+  const beganMs = performance.now();
+  await ready('diskuser');
+  context.diagnostic(`the pod was Ready ${Math.round(performance.now() - beganMs)} ms after its volume was attached`);
+  assert.deepEqual([driver.calls('NodeStageVolume')[0]?.publishContext, (await node()).status?.volumesAttached?.map((each) => each.name)], [{ device: '/dev/x' }, [KEY]]);
+  await cluster.kubectl(['delete', 'pod', 'diskuser', '--wait']);
+  await eventually(async () => {
+    const { status } = await node();
+    assert.deepEqual([status?.volumesInUse ?? [], status?.volumesAttached ?? [], (await client.list(volumeAttachments, '')).items.length], [[], [], 0]);
+  });
+  assert.equal(driver.calls('NodeUnstageVolume').length, 1);
 });
 
 test('what pods use is on disk for root alone, and gone with them', async () => {

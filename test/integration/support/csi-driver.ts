@@ -32,6 +32,7 @@ export interface CsiCall {
   readonly?: boolean;
   secrets?: Record<string, string>;
   volumeContext?: Record<string, string>;
+  publishContext?: Record<string, string>;
   volumeCapability?: { block?: object; mount?: { fsType: string; mountFlags: string[]; volumeMountGroup: string }; accessMode?: { mode: number } };
   pluginRegistered?: boolean;
 }
