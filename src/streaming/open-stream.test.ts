@@ -141,6 +141,22 @@ describe('a stream opened through a proxy', () => {
     assert.deepEqual([peer.streamOf('stdin')?.text, client.textOf(1), JSON.parse(client.textOf(3))], ['all of it', 'counted', { metadata: {}, status: 'Success' }]);
   });
 
+  it('writes nothing on streams the command has finished: a runtime that closes with that unread would take its status with it', async () => {
+    const { client, peer } = await command();
+    await peer.until(() => peer.streams.size === 4);
+    peer.send('stdout', 'all');
+    peer.finish('stdout');
+    peer.finish('stderr');
+    for (const id of [2, 4, 6]) {
+      peer.ping(id);
+      await peer.until(() => peer.pings.includes(id));
+    }
+    assert.equal(client.textOf(1), 'all');
+    assert.deepEqual(['stdout', 'stderr', 'error'].map((name) => peer.streamOf(name)?.ended), ['open', 'open', 'open']);
+    peer.end();
+    await client.closed;
+  });
+
   it('hands on the sizes of a terminal, and nothing that cannot be one', async () => {
     const { client, peer } = await command({ ...all, stderr: false, tty: true });
     client.send(4, 'x'.repeat(5000));

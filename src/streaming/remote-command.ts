@@ -36,7 +36,7 @@ export async function bridgeCommand({ webSocket, session, streams, onActivity }:
     return new Promise((resolve) => sendMessage(webSocket, Buffer.concat([Buffer.of(channel), data]), () => resolve()));
   };
   const copy = async (stream: SpdyStream | undefined, channel: number): Promise<void> => {
-    if (stream !== undefined) for await (const chunk of stream as AsyncIterable<Buffer>) await send(channel, chunk);
+    if (stream !== undefined) for await (const chunk of chunksOf(stream)) await send(channel, chunk);
   };
   const input = readMessages(webSocket, {
     onMessage: (message) => {
@@ -75,10 +75,16 @@ function takeMessage(message: Buffer, { stdin, resize }: { readonly stdin: SpdyS
 
 const isWritable = (stream: SpdyStream): boolean => !stream.destroyed && !stream.writableEnded;
 
+/**
+ * All that comes, and the stream stays as it is: to take leave of it would be to write, and a runtime that closes with something unread resets the
+ * connection, which would throw away a status that is still on its way.
+ */
+const chunksOf = (stream: SpdyStream): AsyncIterable<Buffer> => stream.iterator({ destroyOnReturn: false });
+
 async function readStatus(stream: SpdyStream): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(stream)) {
     bytes += chunk.length;
     if (bytes <= MOST_STATUS_BYTES) chunks.push(chunk);
   }
