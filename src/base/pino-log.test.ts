@@ -20,3 +20,13 @@ it('writes debug lines only up to the verbosity', () => {
   logger.debug(3, 'hidden');
   assert.deepEqual(lines.map((line) => (JSON.parse(line) as { msg: string }).msg), ['shown']);
 });
+
+it('follows a change of the verbosity, in loggers made before it as well', () => {
+  const { lines, log: logger } = log('json');
+  const child = logger.with({ pod: 'a' });
+  logger.setVerbosity(4);
+  child.debug(4, 'shown now');
+  logger.setVerbosity(0);
+  child.debug(1, 'hidden now');
+  assert.deepEqual(lines.map((line) => (JSON.parse(line) as { msg: string }).msg), ['shown now']);
+});

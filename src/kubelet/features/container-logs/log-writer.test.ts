@@ -34,6 +34,11 @@ describe('log decoding', () => {
     assert.deepEqual(['{', '[]', '{"log":1,"stream":"stdout","time":""}'].map((line) => parseDockerLine(bytes(line))), [undefined, undefined, undefined]);
   });
 
+  it('keeps to one stream when asked to, whole lines of it', () => {
+    const text = cri('out ', 1, 'P') + cri('err', 2, 'F', 'stderr') + cri('line', 3) + cri('late', 4, 'F', 'stderr');
+    assert.deepEqual([decode(text, { stream: 'stdout' }), decode(text, { stream: 'stderr' })], ['out line\n', 'err\nlate\n']);
+  });
+
   const content = fc.string({ maxLength: 20 }).map((text) => text.replaceAll('\n', ' '));
   const entries = fc.array(fc.tuple(content, fc.boolean()), { maxLength: 30 });
 

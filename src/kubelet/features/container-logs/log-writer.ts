@@ -6,6 +6,8 @@ export interface LogShape {
   /** Wall ms; older lines are left out. */
   sinceMs: number | undefined;
   limitBytes: number | undefined;
+  /** Only what was written to this stream. */
+  stream?: 'stdout' | 'stderr' | undefined;
 }
 
 const NEWLINE = 0x0a;
@@ -66,7 +68,8 @@ export class LogDecoder {
     this.#format ??= detectFormat(line);
     const entry = this.#format === undefined ? undefined : parseLine(this.#format, line);
     if (entry === undefined) return;
-    const { sinceMs, timestamps } = this.#shape;
+    const { sinceMs, timestamps, stream } = this.#shape;
+    if (stream !== undefined && entry.stream !== stream) return;
     if (sinceMs !== undefined && Date.parse(entry.timestamp) < sinceMs) return;
     if (timestamps && this.#atLineStart) this.#emit(Buffer.from(`${fixedTimestamp(entry.timestamp)} `), out);
     this.#emit(entry.content, out);

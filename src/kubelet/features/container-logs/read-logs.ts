@@ -19,6 +19,7 @@ export interface LogQuery {
   sinceTimeMs?: number;
   tailLines?: number;
   limitBytes?: number;
+  stream?: 'stdout' | 'stderr';
 }
 
 export interface LogTarget {
@@ -94,7 +95,7 @@ export class ContainerLogReader {
       const sizeBytes = await file.sizeBytes();
       const startBytes = query.tailLines === undefined ? 0 : (await findTailStart(file, sizeBytes, query.tailLines)).offsetBytes;
       const sinceMs = query.sinceTimeMs ?? (query.sinceSeconds === undefined ? undefined : this.#parts.clock.nowMs() - query.sinceSeconds * 1000);
-      const decoder = new LogDecoder({ timestamps: query.timestamps, sinceMs, limitBytes: query.limitBytes });
+      const decoder = new LogDecoder({ timestamps: query.timestamps, sinceMs, limitBytes: query.limitBytes, stream: query.stream });
       const reading = new LogReading({ chain, decoder, clock: this.#parts.clock, signal });
       return closing(query.follow ? reading.follow(startBytes, new Liveness(this.#parts.states, target.pod.uid as PodUid, status)) : reading.once(startBytes, sizeBytes), () => chain.close(), signal);
     } catch (error) {

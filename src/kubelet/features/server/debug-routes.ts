@@ -30,7 +30,7 @@ const MOST_FLAG_BYTES = 256;
 export function addDebugRoutes(app: Hono, sources: DebugSources, options: DebugOptions): void {
   if (options.profilingHandler) addProfilingRoutes(app, sources);
   else app.all('/debug/pprof/*', (context) => context.text('profiling endpoint is disabled.\n', 405));
-  if (options.debugFlagsHandler) app.all('/debug/flags/v', bodyLimit({ maxSize: MOST_FLAG_BYTES }), (context) => verbosity(context, sources));
+  if (options.debugFlagsHandler) app.all('/debug/flags/v', bodyLimit({ maxSize: MOST_FLAG_BYTES, onError: (context) => context.text('error reading request body: http: request body too large\n', 413) }), (context) => verbosity(context, sources));
   else app.all('/debug/flags/v', (context) => context.text('flags endpoint is disabled.\n', 405));
   if (options.flagz) app.get('/flagz', (context) => flagz(context, sources));
   if (options.statusz) app.get('/statusz', (context) => statusz(context, app, sources));
