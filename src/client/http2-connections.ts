@@ -20,6 +20,8 @@ export interface Http2Options {
 /** What may come before it is read, for one stream and for all: a list in one go. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
+/** Of what stands between here and the socket, for all streams; beyond it Node refuses new ones, and its own 10 is little for large objects. */
+const SESSION_MEMORY_MEGABYTES = 64;
 /** Until the server has said how many it takes; 100 is what Kubernetes' allows. */
 const STREAMS_BEFORE_SETTINGS = 100;
 /** How often within the idle time is looked whether anything came. */
@@ -99,7 +101,7 @@ class LiveSession {
 
   constructor(options: Http2Options, socket: Socket) {
     this.#options = options;
-    this.#session = connect(`https://${options.authority}`, { createConnection: () => socket, settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES } });
+    this.#session = connect(`https://${options.authority}`, { createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MEGABYTES, settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES } });
     this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES);
     this.#session.on('error', () => undefined);
     this.#session.on('goaway', (_code, lastStreamId) => {

@@ -35,7 +35,7 @@ function groundOf(t: TestContext): Ground {
     file,
     open: (user, options = {}) => {
       write('config', file(user));
-      return new KubeconfigSource(path.join(folder, 'config'), { clock, onUnusable: (error) => said.push(errorMessage(error)), ...options });
+      return new KubeconfigSource(path.join(folder, 'config'), { clock, env: {}, onUnusable: (error) => said.push(errorMessage(error)), ...options });
     },
   };
 }
@@ -59,6 +59,12 @@ test('what is replaced on disk counts at most a second later: tokens, certificat
   write('tls.crt', 'CERT 2');
   await clock.advance(1_000);
   assert.equal((await source.current()).certificate, 'CERT 2');
+});
+
+test('a proxy of the environment counts, for servers it is not excepted for', async (t) => {
+  const { open } = groundOf(t);
+  const [through, past] = [open({}, { env: { https_proxy: 'proxy:3128' } }), open({}, { env: { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '192.0.2.0/24' } })];
+  assert.deepEqual([(await through.current()).proxyUrl, (await past.current()).proxyUrl], ['http://proxy:3128', undefined]);
 });
 
 test('what was refused is looked at again without waiting', async (t) => {

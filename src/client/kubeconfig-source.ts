@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { AccessSource, ClusterAccess } from './cluster-access.ts';
+import { proxyOfEnvironment } from './environment-proxy.ts';
 import { ExecCredentials } from './exec-credential.ts';
 import type { ExecCredential, RunPlugin } from './exec-credential.ts';
 import { readFiles, readKubeconfigEntry } from './kubeconfig.ts';
@@ -10,6 +11,8 @@ import type { KubeconfigEntry } from './kubeconfig.ts';
 export interface KubeconfigSourceOptions {
   readonly clock?: Clock;
   readonly run?: RunPlugin;
+  /** Where proxies may be named; absent: that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Called when what stands in the files cannot be used and what stood there before goes on counting, and when there is nothing before. */
   readonly onUnusable?: (error: unknown) => void;
 }
@@ -87,7 +90,7 @@ export class KubeconfigSource implements AccessSource {
     const mark = markOf(this.#file);
     const entry = readKubeconfigEntry(this.#file);
     const seen = [mark, ...marksOf(entry)].join(' ');
-    const access = readFiles(entry, this.#file);
+    const access = withProxy(readFiles(entry, this.#file), this.#options.env ?? process.env);
     const execChanged = JSON.stringify(entry.exec) !== JSON.stringify(this.#entry?.exec);
     this.#entry = entry;
     if (JSON.stringify(access) !== JSON.stringify(this.#access)) this.#access = access;
@@ -100,6 +103,12 @@ export class KubeconfigSource implements AccessSource {
   #marks(): string {
     return [markOf(this.#file), ...marksOf(this.#entry)].join(' ');
   }
+}
+
+/** What the kubeconfig says itself goes first. */
+function withProxy(access: ClusterAccess, env: Readonly<Record<string, string | undefined>>): ClusterAccess {
+  const proxyUrl = access.proxyUrl ?? proxyOfEnvironment(access.server, env);
+  return proxyUrl === undefined ? access : { ...access, proxyUrl };
 }
 
 const marksOf = (entry: KubeconfigEntry | undefined): string[] => Object.values(entry?.files ?? {}).map(markOf);

@@ -89,13 +89,20 @@ describe('a reflector', () => {
   });
 
   it('asks for all there is when the server does not know the version yet', async () => {
-    const tooLarge = new ApiStatusError('Timeout', 'Too large resource version: 20, current: 3');
+    const tooLarge = new ApiStatusError('Timeout', 'Too large resource version: 20, current: 3', { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] });
     for (const refusal of [tooLarge, { events: [wrong(tooLarge)] }]) {
       const { clock, asked, said, stop } = follow([complete('a'), refusal, complete('b')]);
       await clock.advance(1_000);
       assert.deepEqual([asked.slice(0, 3), said], [['stream "0"', 'watch "20"', 'stream ""'], ['[a]', '[b]']]);
       await stop();
     }
+  });
+
+  it('does not ask for everything because a busy server timed out', async () => {
+    const { clock, asked, stop } = follow([complete('a'), new ApiStatusError('Timeout', 'etcd does not answer')]);
+    await clock.advance(1_000);
+    assert.deepEqual(asked, ['stream "0"', 'watch "20"', 'watch "20"']);
+    await stop();
   });
 
   it('lists what it saw at least when the past was forgotten, and whatever there is when that is too old, too; both at once', async () => {

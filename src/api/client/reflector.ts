@@ -222,10 +222,13 @@ class Reflector<T extends ApiObject> {
 /** What is tried next, after a pause unless the past was forgotten. A list that is refused as too old is asked for without a version; a watch lists at least what it saw. */
 function nextAfterFailure(step: Step, version: string, cause: unknown): Step {
   if (isApiError(cause, 'Expired', 'Gone')) return { kind: 'list', version: step.kind === 'watch' ? version : '' };
-  // A server that was put back does not know the version yet (upstream: ResourceVersionTooLarge): what it has counts.
-  if (cause instanceof WentBack || isApiError(cause, 'Timeout')) return { kind: 'list', version: '' };
+  // A server that was put back does not know the version yet: what it has counts.
+  if (cause instanceof WentBack || isTooLarge(cause)) return { kind: 'list', version: '' };
   return { kind: step.kind, version: step.kind === 'watch' ? version : step.version };
 }
+
+/** Upstream: metav1.CauseTypeResourceVersionTooLarge. Other time-outs are only those of a busy server, which need not be asked for everything. */
+const isTooLarge = (cause: unknown): boolean => isApiError(cause, 'Timeout') && (cause.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 
 /** The pause that a server asks for (Retry-After), so that not all come back at the same moment. */
 function askedPauseMs(cause: unknown, random: Random): number {
