@@ -12,6 +12,7 @@ import { podUid } from '../model/ids.ts';
 import { emptyPodRuntimeStatus, isAnythingRunning, newestContainer, type PodRuntimeStatus } from '../model/runtime-status.ts';
 import type { Kubelet } from './compose/compose.ts';
 import { visiblePods } from './compose/compose-loop.ts';
+import { observedChecks } from './compose/compose-metrics.ts';
 
 /** What the local API shows of this agent. */
 export function localSources(kubelet: Kubelet): LocalApiSources {
@@ -49,14 +50,14 @@ function runtimeProblems(kubelet: Kubelet): Problem[] {
 }
 
 export function healthChecks(kubelet: Kubelet): Record<string, HealthCheck> {
-  return {
+  return observedChecks(kubelet.observation, {
     ping: () => undefined,
     log: () => undefined,
     syncloop: () => {
       const health = kubelet.loop.health();
       return health.ok ? undefined : health.reason;
     },
-  };
+  });
 }
 
 /** The pod with its latest status; one that is being stopped because its source dropped it carries the time of that, as a deleted pod does. */

@@ -1,4 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
+import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { createAgentMetrics, type AgentMetrics } from '../../features/metrics/agent-metrics.ts';
 import { noteClientRequest } from '../../features/metrics/client-requests.ts';
 import { noteEnds } from '../../features/metrics/container-life.ts';
@@ -9,6 +10,7 @@ import { ProbeCounts } from '../../features/metrics/probe-counts.ts';
 import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
 import type { PodSyncer } from '../../features/pod-workers/pod-workers.ts';
 import type { WorkerState } from '../../features/pod-workers/worker-state.ts';
+import type { HealthCheck } from '../../features/server/health-app.ts';
 import type { ProbeManagerOptions } from '../../features/probes/probe-manager.ts';
 import { compressedAnswer } from '../../features/stats/stats-endpoints.ts';
 import { gateStates } from '../../model/config/feature-gates.ts';
@@ -40,6 +42,17 @@ export function observeProbe({ probes }: Observation): NonNullable<ProbeManagerO
   return ({ type, pod, container }, outcome, { durationMs }) => {
     if (outcome !== 'gone') probes.seen({ type, container, pod: pod.metadata, outcome: PROBE_RESULTS[outcome], durationMs });
   };
+}
+
+/** Checks whose results are counted (upstream: component-base/metrics/prometheus/slis). */
+export function observedChecks({ metrics: { slis } }: Observation, checks: Readonly<Record<string, HealthCheck>>): Record<string, HealthCheck> {
+  const observed = (name: string, check: HealthCheck): HealthCheck => () => {
+    const problem = check();
+    slis.set('kubernetes_healthcheck', { name, type: 'healthz' }, problem === undefined ? 1 : 0);
+    slis.count('kubernetes_healthchecks_total', { name, type: 'healthz', status: problem === undefined ? 'success' : 'error' });
+    return problem;
+  };
+  return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, observed(name, check)]));
 }
 
 /** How long a relist took, and how long it was since the one before. */
@@ -78,13 +91,16 @@ export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observa
   };
 }
 
+/** How messages of pods begin that the node does not take (upstream: kubelet.go rejectPod). */
+const REJECTED = 'Pod was rejected: ';
+
 export interface MetricsParts {
   settings: ComposeSettings;
   world: World;
   knowledge: Knowledge;
   actors: Actors;
   loop: LoopParts;
-  statuses: { onChange(listener: (change: { pod: Pod; status: NonNullable<Pod['status']> }) => void): unknown };
+  statuses: { onChange(listener: (change: { pod: Pod; status: PodStatus; previous: PodStatus | undefined }) => void): unknown };
   stats: StatsParts | undefined;
 }
 
@@ -92,7 +108,12 @@ export interface MetricsParts {
 export function composeMetrics({ metrics, starts, probes }: Observation, parts: MetricsParts): ReturnType<typeof metricsEndpoints> {
   const { settings, world, knowledge, loop, statuses } = parts;
   const { main } = metrics;
-  statuses.onChange(({ pod, status }) => starts.statusChanged(pod, status));
+  statuses.onChange(({ pod, status, previous }) => {
+    starts.statusChanged(pod, status);
+    if (previous === undefined) main.observe('kubelet_containers_per_pod_count', {}, pod.spec.containers.length);
+    const isRejected = status.phase === 'Failed' && previous?.phase !== 'Failed' && status.message?.startsWith(REJECTED) === true;
+    if (isRejected) main.count('kubelet_admission_rejections_total', { reason: status.reason ?? '' });
+  });
   loop.onPodGone(({ metadata }) => {
     starts.podGone(metadata.uid);
     probes.podGone(metadata.uid);

@@ -13,8 +13,8 @@ export const endpoints: Readonly<Record<string, Parity>> = {
   '/runningpods/': partly('on the local server'),
   '/configz': partly('on the local server'),
   '/containerLogs/{ns}/{pod}/{container}': partly('on the local server'),
-  '/stats/summary': notYet('containers are not measured yet'),
-  '/metrics, /metrics/{cadvisor,resource,probes,slis}': notYet('metrics are not served yet'),
+  '/stats/summary': honoured('read from cgroups, /proc and the runtime without cAdvisor; rates are those between the last two looks, the first one says 0'),
+  '/metrics, /metrics/{cadvisor,resource,probes,slis}': honoured('in the text format 0.0.4 whatever is asked for, as upstream with OpenMetrics; protobuf is not offered'),
   '/run/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/exec/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/attach/{ns}/{pod}[/{uid}]/{container}': streaming,
@@ -30,18 +30,18 @@ export const endpoints: Readonly<Record<string, Parity>> = {
 
 /** Families by the page that serves them. */
 export const metricFamilies: Readonly<Record<string, Parity>> = {
-  '/metrics/resource: node_, pod_ and container_ CPU and memory': notYet('containers are not measured yet'),
-  '/metrics/slis: kubernetes_healthcheck(s_total)': notYet('metrics are not served yet'),
-  '/metrics/probes: prober_probe_total, prober_probe_duration_seconds': notYet('metrics are not served yet'),
-  '/metrics: kubelet_ pods and containers': notYet('metrics are not served yet'),
-  '/metrics: kubelet_ start, worker and status latency': notYet('metrics are not served yet'),
-  '/metrics: kubelet_pleg_*': notYet('metrics are not served yet'),
-  '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': notYet('metrics are not served yet'),
-  '/metrics: CPU, memory, topology and device managers': notYet('the managers are not there yet'),
-  '/metrics: resize': notYet('resizes are told in conditions and events; there are no metrics yet'),
-  '/metrics: volumes': notYet('metrics are not served yet'),
-  '/metrics: node, server, certificates': notYet('metrics are not served yet'),
-  '/metrics/cadvisor: container_, machine_': notYet('containers are not measured yet'),
+  '/metrics/resource: node_, pod_ and container_ CPU and memory': honoured(),
+  '/metrics/slis: kubernetes_healthcheck(s_total)': honoured(),
+  '/metrics/probes: prober_probe_total, prober_probe_duration_seconds': honoured(),
+  '/metrics: kubelet_ pods and containers': partly('evictions, preemptions, and restarted and orphaned pods are there and stay at what they are at the start'),
+  '/metrics: kubelet_ start, worker and status latency': partly('pod_status_sync and pod_worker_start stay empty'),
+  '/metrics: kubelet_pleg_*': partly('relists and the last sign of life; discarded events, relists of single pods and the event stream are not counted'),
+  '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': partly('credential plugins and collected images are not counted'),
+  '/metrics: CPU, memory, topology and device managers': partly('they stand at 0 as upstream has them before anything happens; the managers are not there yet'),
+  '/metrics: resize': notYet('resizes are told in conditions and events; the families stay at what they are at the start'),
+  '/metrics: volumes': partly('volume_stats_*; operations and totals of volumes are not counted'),
+  '/metrics: node, server, certificates': partly('what Go says of itself is `nodejs_` here; shutdowns are not counted'),
+  '/metrics/cadvisor: container_, machine_': honoured('load averages and task states are 0, as upstream leaves the load reader off; `image` of a sandbox is empty; machine_dimm_* and machine_nvm_* say what upstream says of a machine without such memory'),
 };
 
 /** Every reason by the table of src/api/reasons.ts it stands in. */
