@@ -24,13 +24,12 @@ function knownObjects(objects: ApiClusterObjects): CureObjects {
   };
 }
 
-/** The outage of the API server, if the pod waits for something that only it could tell. */
-export function outageFor(pod: Pod, { clusterObjects }: Pick<Knowledge, 'clusterObjects'>, { cluster }: Pick<World, 'cluster'>): ApiOutage | undefined {
+/** The outage of the API server, if the pod waits for something that only it could tell. `waitsForVolumes`: one of its volumes is not ready. */
+export function outageFor(pod: Pod, { clusterObjects }: Pick<Knowledge, 'clusterObjects'>, { cluster }: Pick<World, 'cluster'>, waitsForVolumes: boolean): ApiOutage | undefined {
   const outage = cluster?.outage?.();
   if (outage === undefined || clusterObjects === undefined) return undefined;
   const { namespace } = pod.metadata;
   const isUnknown = (kind: ClusterKind, names: ReadonlySet<string>): boolean => [...names].some((name) => !clusterObjects.peek(kind, namespace, name).known);
-  // A token is asked for anew; it is always the API server's to give.
-  const wantsToken = (pod.spec.volumes ?? []).some(({ projected }) => projected?.sources.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true);
+  const wantsToken = waitsForVolumes && (pod.spec.volumes ?? []).some(({ projected }) => projected?.sources.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true);
   return wantsToken || isUnknown('Secret', secretNames(pod)) || isUnknown('ConfigMap', configMapNames(pod)) || isUnknown('PersistentVolumeClaim', claimNames(pod)) ? outage : undefined;
 }

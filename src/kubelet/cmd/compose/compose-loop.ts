@@ -159,7 +159,7 @@ function composeExplain({ settings, records, knowledge, world, actors }: LoopCon
       probes: (uid) => actors.probes.standing(uid),
       volumes: (uid) => actors.volumes.blockers(uid),
       cures: (pod) => computeCures(pod, cureFacts),
-      outage: (pod) => outageFor(pod, knowledge, world),
+      outage: (pod) => outageFor(pod, knowledge, world, actors.volumes.blockers(podUid(pod.metadata.uid)).length > 0),
       worker: (uid) => {
         const { lastError, inMs } = workers().retryOf(uid);
         const nextTryAtMs = inMs === undefined ? undefined : clock.nowMs() + inMs;
