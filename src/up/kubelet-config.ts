@@ -22,6 +22,8 @@ export interface ClusterFacts {
   address?: string;
   /** Whose client certificates are let in. */
   clientCaFile: string;
+  /** What the node serves with is asked of the cluster; somebody there approves it. Otherwise it signs that itself. */
+  requestServingCertificate?: boolean;
   /** Empty: the cluster has no name service. */
   clusterDns: readonly string[];
   clusterDomain: string;
@@ -30,11 +32,12 @@ export interface ClusterFacts {
 const standaloneAccess = { authentication: { anonymous: { enabled: false }, webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
 
 /** As kubeadm sets it: who asks is known by a certificate or asked of the API server, and so is what they may. */
-function clusterAccess({ clientCaFile, clusterDns, clusterDomain }: ClusterFacts): object {
+function clusterAccess({ clientCaFile, requestServingCertificate = false, clusterDns, clusterDomain }: ClusterFacts): object {
   return {
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCaFile } },
     authorization: { mode: 'Webhook' },
     rotateCertificates: true,
+    ...(requestServingCertificate && { serverTLSBootstrap: true }),
     clusterDomain,
     ...(clusterDns.length > 0 && { clusterDNS: clusterDns }),
   };

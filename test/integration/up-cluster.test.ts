@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readClusterRecord } from '../../src/up/cluster/cluster-record.ts';
 import { machineEnvironment } from '../../src/up/commands.ts';
+import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { deriveInstance, type Instance } from '../../src/up/instance.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../../src/up/processes.ts';
 import { findLeftovers } from '../../src/up/teardown.ts';
@@ -76,6 +77,7 @@ test('the three replicas run, pulled from the registry, and each of them serves 
   for (let turn = 0; turn < 60 && pods.size < 3; turn += 1) pods.add(await servedBy(url));
   const names = (await kubectl('get', 'pods', '-l', 'app=nginx', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
   assert.deepEqual([...pods].sort(), names.sort());
+  assert.match(await kubectl('logs', 'deployment/nginx-deployment'), /start worker process/, 'the API server trusts what the node serves with');
   assert.match(await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'), /Successfully pulled image "nginx"/);
 });
 
@@ -125,31 +127,48 @@ test('two clusters on one machine keep apart, and a second up on the same folder
   assert.deepEqual([again.status, /already runs/.test(again.output)], [0, true]);
 });
 
-test('down leaves nothing, and the next up is the same cluster again, with its example as it was left', async () => {
+test('another node joins with the administrator’s kubeconfig, as itself; what it runs finds the services of the cluster', async () => {
+  const node = deriveInstance(join(folder, 'worker'));
+  const nowhere = await up(node, 'up', '--detach', '--join', second.adminConfig.replace('second', 'nowhere'));
+  assert.deepEqual([nowhere.status, /nowhere/.test(nowhere.output)], [1, true], nowhere.output);
+  try {
+    const joined = await up(node, 'up', '--detach', '--join', first.adminConfig, '--node-name', 'worker', '--node-labels', 'tier=edge');
+    assert.equal(joined.status, 0, joined.output);
+    assert.equal(await kubectl('get', 'node', 'worker', '-o', 'jsonpath={.metadata.labels.tier}'), 'edge');
+    const requester = await kubectl('get', 'csr', '-o', 'jsonpath={.items[*].spec.username}');
+    assert.match(requester, /system:bootstrap:/);
+    await kubectl('run', 'far', `--image=${WEB_IMAGE}`, '--restart=Never', '--overrides={"spec":{"nodeName":"worker"}}', '--', 'nslookup', 'nginx.default.svc.cluster.local');
+    await kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/far', '--timeout=30s');
+  } finally {
+    assert.equal((await up(node, 'down', '--purge')).status, 0);
+  }
+  assert.deepEqual(await findLeftovers(node), []);
+  await kubectl('delete', 'node', 'worker');
+});
+
+test('after everything was killed the next up cleans, and is the same cluster again, with its example as it was left', async () => {
   const url = await serviceUrl();
   const uid = await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid}');
-  const down = await up(first, 'down');
-  assert.equal(down.status, 0, down.output);
-  assert.deepEqual(await findLeftovers(first), []);
-  assert.equal(await servedBy(url), undefined);
+  for (const name of ['up', 'kubelet', 'control-plane', 'node-network', 'registry', 'containerd']) {
+    const record = readProcessFile(join(first.runDir, `${name}.json`));
+    assert.ok(record, name);
+    signalProcess(record, 'SIGKILL');
+  }
   const again = await up(first, 'up', '--detach');
+  assert.match(again.output, /cut off/);
   assert.equal(again.status, 0, again.output);
   assert.equal(await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid} {.spec.replicas}'), `${uid} 4`);
   assert.ok(await servedBy(url), 'on the address it had');
 });
 
-test('after everything was killed the next up cleans and starts; down --purge leaves not even the folder', async () => {
-  for (const name of ['up', 'kubelet', 'control-plane', 'node-network', 'registry', 'containerd']) {
-    const record = readProcessFile(join(second.runDir, `${name}.json`));
-    if (record !== undefined) signalProcess(record, 'SIGKILL');
-  }
-  const again = await up(second, 'up', '--detach', '--no-example');
-  assert.match(again.output, /cut off/);
-  assert.equal(again.status, 0, again.output);
-  for (const instance of [first, second]) {
+test('down leaves nothing; with --purge not even the folder', async () => {
+  assert.equal((await up(first, 'down')).status, 0);
+  assert.deepEqual(await findLeftovers(first), []);
+  assert.ok(existsSync(first.adminConfig), 'what the cluster knows stays');
+  await Promise.all([first, second].map(async (instance) => {
     const { status, output } = await up(instance, 'down', '--purge');
     assert.equal(status, 0, output);
     assert.deepEqual(await findLeftovers(instance), []);
     assert.equal(existsSync(instance.dataDir), false);
-  }
+  }));
 });

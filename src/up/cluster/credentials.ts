@@ -15,6 +15,11 @@ export const authorityFile = (instance: Instance): string => join(instance.contr
 export const agentConfig = (instance: Instance): string => join(instance.nodeDir, 'kubelet.conf');
 export const bootstrapConfig = (instance: Instance): string => join(instance.nodeDir, 'bootstrap-kubelet.conf');
 
+/** Made before the control plane starts, which is told of it by its flags. */
+export async function ensureClusterAuthority(instance: Instance): Promise<void> {
+  await ensureAuthority(join(instance.controlPlaneDir, 'pki'), systemClock.nowMs());
+}
+
 /** Of the program for names and services: signed with the authority in the data folder, and anew when it ends soon or the server has moved. */
 export async function ensureNodeNetworkConfig(instance: Instance, server: string): Promise<void> {
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });

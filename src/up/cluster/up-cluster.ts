@@ -20,7 +20,7 @@ import { applyObjects, type ClusterClient, exists, followPods, openClusterClient
 import { bootstrapTokenSecret, DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
 import { chooseClusterRecord, type ClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
-import { agentConfig, authorityFile, bootstrapConfig, ensureNodeNetworkConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
+import { agentConfig, authorityFile, bootstrapConfig, ensureClusterAuthority, ensureNodeNetworkConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
 import { keepRunning, type Program, type RunningProgram } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
 import { applyExample, EXAMPLE_DEPLOYMENT, EXAMPLE_SERVICE, whenServed } from './seed.ts';
@@ -105,6 +105,7 @@ class ClusterStart {
     const instance = this.#instance;
     checkSocketPaths(instance);
     for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir]) mkdirSync(folder, { recursive: true });
+    await ensureClusterAuthority(instance);
     const before = readClusterRecord(instance);
     const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
     await keepBridgeUp(instance);
@@ -135,6 +136,9 @@ class ClusterStart {
         `--service-cluster-ip-range=${serviceRange}`,
         // The name of this machine need not be known to anybody; kubeadm's order.
         '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
+        // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is checked.
+        '--approve-kubelet-serving',
+        `--kubelet-certificate-authority=${authorityFile(this.#instance)}`,
       ],
       log: controlPlaneLog,
       pidFile: controlPlanePidFile(this.#instance),
@@ -211,7 +215,7 @@ class ClusterStart {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const clusterDns = this.#options.dns ? [addressInRange(serviceRange, DNS_INDEX)] : [];
-    const ports = await writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, { address: subnet.gateway, clientCaFile: authorityFile(instance), clusterDns, clusterDomain: 'cluster.local' });
+    const ports = await writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, { address: subnet.gateway, requestServingCertificate: true, clientCaFile: authorityFile(instance), clusterDns, clusterDomain: 'cluster.local' });
     this.#start({
       name: 'the agent',
       command: kubeletProgram,
