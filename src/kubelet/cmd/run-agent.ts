@@ -19,7 +19,7 @@ import { openRecords } from './compose/compose-records.ts';
 import type { ComposeSettings } from './compose/compose-settings.ts';
 import { composeServing, type Serving } from './compose/compose-serving.ts';
 import { openSecureServer } from './compose/compose-secure-server.ts';
-import { composeServer } from './compose/compose-server.ts';
+import { composeServer, observedFetch, observeRequests } from './compose/compose-server.ts';
 import { composeWorld, type RealWorld } from './compose/compose-world.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { healthChecks, localSources } from './local-sources.ts';
@@ -131,8 +131,10 @@ class Servers {
 function composeNodeServing(kubelet: Kubelet, world: RealWorld, { config, flags }: Pick<AgentSettings, 'config' | 'flags'>): Serving {
   const { clock, random, log, cluster, certificates: figures, machine } = world;
   const { nodeName } = machine;
-  const addresses = (): readonly NodeAddress[] => kubelet.node.object(kubelet.monitor.health).status?.addresses ?? [];
-  return composeServing({ security: config.security, certDir: flags.certDir, nodeName, hostname: nodeName, addresses, cluster, figures, clock, random, log });
+  // As the cluster has them: whoever approves compares with these.
+  const addresses = (): readonly NodeAddress[] => kubelet.node.watch.current()?.status?.addresses ?? [];
+  const onAddresses = (listener: () => void): (() => void) => kubelet.node.watch.onChange(listener);
+  return composeServing({ security: config.security, certDir: flags.certDir, nodeName, hostname: nodeName, addresses, onAddresses, cluster, figures, clock, random, log });
 }
 
 type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & { readonly serving: Serving; readonly log: AdjustableLogger; readonly problems: () => readonly Problem[] };
@@ -140,12 +142,13 @@ type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & { readonly servi
 async function openServers(servers: Servers, kubelet: Kubelet, { config, flags, serving, log, problems }: ServersOptions): Promise<void> {
   const { healthzPort, healthzBindAddress, readOnlyPort, address, enabled, port } = config.server;
   const local = localSources(kubelet);
+  const observer = observeRequests(kubelet);
   const sources = { ...local, problems: () => [...local.problems(), ...problems()] };
   await Promise.all([
     flags.cliSocket === '' ? undefined : servers.open(listenUnix(createLocalApi(sources), flags.cliSocket)),
-    enabled && port > 0 ? servers.open(openSecureServer({ world: kubelet.world, config, serving, handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log) }) })) : undefined,
-    readOnlyPort > 0 ? servers.open(listenTcp(createReadOnlyApp(sources), address, readOnlyPort)) : undefined,
-    healthzPort > 0 ? servers.open(listenTcp(createHealthApp(healthChecks(kubelet)), healthzBindAddress, healthzPort)) : undefined,
+    enabled && port > 0 ? servers.open(openSecureServer({ world: kubelet.world, config, serving, handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log), observer }) })) : undefined,
+    readOnlyPort > 0 ? servers.open(listenTcp({ fetch: observedFetch(createReadOnlyApp(sources), observer, { type: 'readonly', debuggingHandlers: false }) }, address, readOnlyPort)) : undefined,
+    healthzPort > 0 ? servers.open(listenTcp(createHealthApp({ ping: () => undefined }), healthzBindAddress, healthzPort)) : undefined,
   ]);
 }
 

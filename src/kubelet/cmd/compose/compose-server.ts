@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Hono } from 'hono';
 import { findContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { KubeletError } from '../../../base/errors.ts';
@@ -13,7 +14,7 @@ import type { KubeletAppOptions, KubeletAppSources } from '../../features/server
 import type { OpenSources } from '../../features/server/open-app.ts';
 import type { PodViews } from '../../features/server/pod-routes.ts';
 import { requestLabels } from '../../features/server/request-metrics.ts';
-import type { RequestObserver } from '../../features/server/request-metrics.ts';
+import type { RequestLabels, RequestObserver } from '../../features/server/request-metrics.ts';
 import { parseStreamPath, planStream } from '../../features/server/stream-requests.ts';
 import type { StreamSources } from '../../features/server/stream-requests.ts';
 import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
@@ -31,8 +32,7 @@ export interface ServerOptions {
   readonly kubelet: Kubelet;
   readonly views: OpenSources & PodViews;
   readonly process: ProcessFacts;
-  /** Where requests are counted; undefined where nothing is. */
-  readonly observer?: RequestObserver;
+  readonly observer: RequestObserver;
 }
 
 const SYSTEM_LOGS = '/var/log';
@@ -44,18 +44,10 @@ export function composeServer(options: ServerOptions): SecureHandlers {
   const app = createKubeletApp(appSources(options), appOptions(config));
   const sources = streamSources(kubelet);
   const { debuggingHandlers } = config.server;
-  const begin = (method: string, path: string): (() => void) => observer?.begin(requestLabels({ method, path }, { type: 'readwrite', debuggingHandlers })) ?? (() => undefined);
   return {
-    fetch: async (request) => {
-      const end = begin(request.method, new URL(request.url).pathname);
-      try {
-        return await app.fetch(request);
-      } finally {
-        end();
-      }
-    },
+    fetch: observedFetch(app, observer, { type: 'readwrite', debuggingHandlers }),
     openStream: (client) => {
-      const end = begin(client.request.method ?? '', client.path);
+      const end = observer.begin(requestLabels({ method: client.request.method ?? '', path: client.path }, { type: 'readwrite', debuggingHandlers }));
       client.socket.once('close', end);
       if (debuggingHandlers) void openStream(client, { kubelet, sources, observer });
       else refuseClient(client.socket, { status: 405, body: 'Debug endpoints are disabled.\n' });
@@ -63,7 +55,44 @@ export function composeServer(options: ServerOptions): SecureHandlers {
   };
 }
 
-async function openStream(client: StreamRequest, { kubelet, sources, observer }: { kubelet: Kubelet; sources: StreamSources; observer: RequestObserver | undefined }): Promise<void> {
+/** The same app, whose requests are counted. */
+export function observedFetch(app: Pick<Hono, 'fetch'>, observer: RequestObserver, server: { readonly type: RequestLabels['serverType']; readonly debuggingHandlers: boolean }): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const end = observer.begin(requestLabels({ method: request.method, path: new URL(request.url).pathname }, server));
+    try {
+      return await app.fetch(request);
+    } finally {
+      end();
+    }
+  };
+}
+
+/** Upstream's families of requests. */
+export function observeRequests({ observation, world }: Pick<Kubelet, 'observation' | 'world'>): RequestObserver {
+  const { main } = observation.metrics;
+  const inflight = new Map<string, number>();
+  const move = (labels: Record<string, string>, by: 1 | -1): void => {
+    const key = Object.values(labels).join(' ');
+    const now = (inflight.get(key) ?? 0) + by;
+    inflight.set(key, now);
+    main.set('kubelet_http_inflight_requests', labels, now);
+  };
+  return {
+    begin: ({ method, path: bucket, serverType, longRunning }) => {
+      const labels = { method, path: bucket, server_type: serverType, long_running: String(longRunning) };
+      const startedMs = world.clock.monotonicMs();
+      main.count('kubelet_http_requests_total', labels);
+      move(labels, 1);
+      return () => {
+        move(labels, -1);
+        main.observe('kubelet_http_requests_duration_seconds', labels, (world.clock.monotonicMs() - startedMs) / 1000);
+      };
+    },
+    webSocketStream: (subresource) => main.count('kubelet_websocket_streaming_requests_total', { subresource }),
+  };
+}
+
+async function openStream(client: StreamRequest, { kubelet, sources, observer }: { kubelet: Kubelet; sources: StreamSources; observer: RequestObserver }): Promise<void> {
   const { request, socket } = client;
   const { clock, log } = kubelet.world;
   const target = parseStreamPath(client.path);
@@ -73,7 +102,7 @@ async function openStream(client: StreamRequest, { kubelet, sources, observer }:
   const query = new URL(request.url ?? '/', 'https://kubelet').searchParams;
   const plan = await planStream(target, { method: request.method ?? '', query, isWebSocket: request.headers.upgrade?.toLowerCase() === 'websocket', isTunnel: mode === 'tunnel' }, sources);
   if (plan.outcome === 'refused') return refuseClient(socket, plan);
-  if (mode !== 'raw') observer?.webSocketStream(target.kind === 'portForward' ? 'portforward' : target.kind);
+  if (mode !== 'raw') observer.webSocketStream(target.kind === 'portForward' ? 'portforward' : target.kind);
   await serveRuntimeStream(client, { url: plan.url, streams: plan.streams, idleMs: kubelet.settings.config.server.streamIdleTimeoutMs, clock, log });
 }
 

@@ -28,7 +28,7 @@ export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, Healt
   }
 }
 
-/** The server on port 10248: health and nothing else, whoever asks (CVE-2019-11248: no debugging surface here). */
+/** The server on port 10248: health and nothing else, whoever asks (CVE-2019-11248: no debugging surface here). It is asked whether the process lives (upstream installs no checks there); whether it is well is told on the secure port and to systemd. */
 export function createHealthApp(checks: Readonly<Record<string, HealthCheck>>): Hono {
   const app = new Hono();
   addHealthRoutes(app, checks);
