@@ -113,7 +113,9 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
   const named = (): readonly string[] => (identity.addresses.nodeIps.some((ip) => !/^[0:.]+$/.test(ip)) ? [] : ownName.addresses());
   const facts = (): NodeFacts => {
     const { seats } = node;
-    const problems = [...monitor.readyErrors(), monitor.networkError(), seats.storageProblem(), seats.shutdownProblem()];
+    const storage = seats.storageProblem();
+    const isOpen = seats.isStorageUndetermined();
+    const problems = [...monitor.readyErrors(), monitor.networkError(), isOpen ? undefined : storage, seats.shutdownProblem()];
     return {
       nowMs: world.clock.nowMs(),
       network: { ...networkOf({ network: world.network, machine: world.machine }), named: named() },
@@ -122,6 +124,7 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
       images: inventory.images,
       pressure: seats.pressure(),
       problems: problems.filter((problem) => problem !== undefined),
+      openQuestions: isOpen && storage !== undefined ? [storage] : [],
       volumesInUse: seats.volumesInUse(),
     };
   };
@@ -136,7 +139,7 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
       return initial;
     },
     compute: (before) => computeNode(before, identity, facts()),
-    isUndetermined: () => monitor.health === undefined || !adopted || node.seats.isStorageUndetermined(),
+    isUndetermined: () => monitor.health === undefined || !adopted,
     resetExtended: async () => !(await hasDeviceCheckpoint(world, settings.rootDir)),
   };
 }

@@ -69,6 +69,12 @@ describe('the status of a node that is there', () => {
     assert.deepEqual(reasons(other, fresh), ['Normal NodeReady']);
   });
 
+  it('is not ready before everything has been looked at, and stays ready while something is looked at again', () => {
+    const open = nodeFacts({ openQuestions: ['CSINode is not yet initialized'] });
+    assert.equal(condition(computeNode(bareNode(), nodeIdentity(), open).node, 'Ready')?.message, 'CSINode is not yet initialized');
+    assert.equal(condition(computeNode(fresh, nodeIdentity(), open).node, 'Ready')?.status, 'True');
+  });
+
   it('takes pressures back as it took them, with a transition each', () => {
     const pressed = computeNode(fresh, nodeIdentity(), nodeFacts({ nowMs: later, pressure: { memory: true, disk: true, pid: true } })).node;
     assert.deepEqual(['MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => condition(pressed, type)?.reason), ['KubeletHasInsufficientMemory', 'KubeletHasDiskPressure', 'KubeletHasInsufficientPID']);

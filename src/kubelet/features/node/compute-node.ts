@@ -42,6 +42,8 @@ export interface NodeFacts {
   pressure: Pressure;
   /** Why the node is not ready, beside missing capacities. */
   problems: readonly string[];
+  /** What only says that nobody has looked yet: it keeps a node from becoming ready, and makes none unready. */
+  openQuestions: readonly string[];
   /** undefined before the volumes of pods are known: what is reported stays (upstream: ReconcilerStatesHasBeenSynced). */
   volumesInUse: readonly string[] | undefined;
 }
@@ -61,7 +63,7 @@ export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFac
   const addresses = computeAddresses(identity.addresses, facts.network, status.addresses ?? []);
   const capacity = capacityOf(status, identity);
   const allocatable = allocatableOf(status, capacity, identity.reservation);
-  const problems = [...facts.problems, ...missingCapacities(capacity, identity)];
+  const problems = [...facts.problems, ...(isReady(before) ? [] : facts.openQuestions), ...missingCapacities(capacity, identity)];
   const next: NodeStatus = {
     ...status,
     capacity,
@@ -126,3 +128,5 @@ function runtimeFields({ runtime }: NodeFacts): Pick<NodeStatus, 'runtimeHandler
     features: { supplementalGroupsPolicy: runtime.supplementalGroupsPolicy },
   };
 }
+
+export const isReady = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';

@@ -10,7 +10,7 @@ import { createLoop, type Loop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { NodeEventRecorder } from '../../ports/recorder.ts';
-import type { ComputedNode } from './compute-node.ts';
+import { isReady, type ComputedNode } from './compute-node.ts';
 import { computeNodeEvents, schedulableEvent, type NodeSaying } from './node-events.ts';
 import { computeNodePatch, nodeHasChanged } from './node-patch.ts';
 import type { NodeStartup } from './node-startup.ts';
@@ -257,8 +257,6 @@ export class NodeReporter {
     }
   }
 }
-
-const isReady = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 
 /** What another look at the node does not mend: whoever is away or turns one away is left alone until the back-off is over. */
 const hopeless = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests', 'Unauthorized', 'Forbidden'] as const;

@@ -8,7 +8,7 @@ export interface NodeSeats {
   pressure: () => Pressure;
   /** Why the storage of the node cannot be used; undefined when it can. */
   storageProblem: () => string | undefined;
-  /** Whether it is only that nobody knows yet: then a node that was ready before the agent started stays so for a while. */
+  /** Whether it is only that nobody knows yet: then a node that is ready stays so. */
   isStorageUndetermined: () => boolean;
   /** Why the node takes no pods: it is being shut down. */
   shutdownProblem: () => string | undefined;

@@ -23,6 +23,7 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
     images: [{ names: ['a:1'], sizeBytes: 5 }],
     pressure: { memory: false, disk: false, pid: false },
     problems: [],
+    openQuestions: [],
     volumesInUse: ['kubernetes.io/csi/d^v'],
     ...given,
   };
