@@ -375,6 +375,14 @@ const killAtCall: Act = (scenario) => {
   return `kill -9 ${point} the ${step}th write`;
 };
 
+/** What the agent knew of statuses is lost: the API server knows it. */
+const killAndForget: Act = async (scenario) => {
+  scenario.node.kill();
+  await scenario.node.files.remove(`${paths.state}/statuses.json`);
+  startLater(scenario, 500);
+  return 'kill -9, and the record of statuses is lost';
+};
+
 /** Everything that ran is gone, and the API server is away for a while. */
 const reboot: Act = async (scenario) => {
   const { node, api, random } = scenario;
@@ -418,4 +426,4 @@ const deleteNode: Act = (scenario) => {
   return 'the node object is deleted';
 };
 
-const acts: readonly Act[] = [add, add, add, add, add, remove, remove, remove, replace, dropFinalizer, setGate, meddle, outage, outage, storm, storm, forget, mute, kill, kill, killAtCall, killAtCall, reboot, writeManifest, writeManifest, dropManifest, deleteMirror, deleteNode];
+const acts: readonly Act[] = [add, add, add, add, add, remove, remove, remove, replace, dropFinalizer, setGate, meddle, outage, outage, storm, storm, forget, mute, kill, kill, killAndForget, killAtCall, killAtCall, reboot, writeManifest, writeManifest, dropManifest, deleteMirror, deleteNode];

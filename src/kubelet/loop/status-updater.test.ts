@@ -46,6 +46,15 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
   });
 
+  it('of a pod that ended long ago is what the API server was told, when nothing else is left of it', () => {
+    const ended = { name: 'main', image: 'i', imageID: 'id', ready: false, started: false, restartCount: 4, containerID: 'containerd://c', state: { terminated: { exitCode: 7, reason: 'Error' } }, lastState: {} };
+    const { updater, world } = harness({ 'spec.restartPolicy': 'Never', 'status.phase': 'Failed', 'status.startTime': '2025-01-01T00:00:00Z', 'status.containerStatuses': [ended] });
+    world.restarts = false;
+    const status = updater.refresh(uid);
+    const [main] = status?.containerStatuses ?? [];
+    assert.deepEqual([status?.phase, status?.startTime, main?.state, main?.restartCount], ['Failed', '2025-01-01T00:00:00Z', { terminated: { exitCode: 7, reason: 'Error' } }, 4]);
+  });
+
   it('starts, for a pod that is found running, when its sandbox was made and not when the agent was', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');

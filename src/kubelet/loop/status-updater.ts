@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
 import { annotations } from '../../api/annotations.ts';
+import { isStaticPod } from '../../api/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
 import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
 import type { PodVerdict } from '../features/admission/standing.ts';
@@ -79,7 +80,8 @@ export class StatusUpdater {
     const phase = worker(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
     const isTerminal = phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
-    const previous = statuses.get(uid);
+    // What the API server was told by an earlier run is as good as the record of it (upstream: generateAPIPodStatus).
+    const previous = statuses.get(uid) ?? (isStaticPod(pod) ? undefined : pod.status);
     const status = generatePodStatus({
       pod,
       runtime,

@@ -94,8 +94,8 @@ function apiPodOf(source: ApiPodSource, pod: Pod | undefined): Pod | undefined {
   return isIt ? found : undefined;
 }
 
-function mirrorFacts({ world, knowledge }: LoopContext, parts: { source: ApiPodSource; podConfig: PodConfig; workers: () => PodWorkers }, fullName: string): MirrorFacts | undefined {
-  const { source, podConfig, workers } = parts;
+function mirrorFacts({ world, knowledge, links }: LoopContext, parts: { source: ApiPodSource; workers: () => PodWorkers }, fullName: string): MirrorFacts | undefined {
+  const { source, workers } = parts;
   if (!source.isListed()) return undefined;
   const pod = knowledge.store.byFullName(fullName);
   const node = knowledge.node.watch.current();
@@ -109,6 +109,6 @@ function mirrorFacts({ world, knowledge }: LoopContext, parts: { source: ApiPodS
     found: source.get(fullName.slice(separator + 1), fullName.slice(0, separator)),
     node: node === undefined || node.metadata.deletionTimestamp !== undefined || node.metadata.uid === '' ? undefined : { name: world.machine.nodeName, uid: node.metadata.uid },
     isEnding,
-    sourcesReady: podConfig.sourcesReady(),
+    sourcesReady: links.sourcesReady(),
   };
 }
