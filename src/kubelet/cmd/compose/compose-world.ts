@@ -68,9 +68,10 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
   const nodeName = flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride;
   const certificates = new CertificateFigures(clock);
   const join = await composeJoin({ flags, rotates: config.security.rotateClientCertificate, nodeName, figures: certificates, clock, random: systemRandom, log });
+  const cluster = join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom });
   return {
     clock,
-    ...(join !== undefined && { join, cluster: openCluster(join.access, config.node, { clock, random: systemRandom }) }),
+    ...(join !== undefined && cluster !== undefined && { join, cluster }),
     certificates,
     random: systemRandom,
     log,
@@ -93,7 +94,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin) },
     stats: await openStats({ clock, client, imageClient, agentGroup: config.cgroups.kubelet, log }),
     runtimeName: version?.name ?? 'containerd',
-    close: () => closeAll(client, imageClient),
+    close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
   };
 }
 
@@ -116,7 +117,7 @@ async function shareRoot(mounts: Mounts, rootDir: string, log: Logger): Promise<
   }
 }
 
-function closeAll(...clients: readonly CriClient[]): void {
+function closeAll(...clients: readonly Pick<CriClient, 'close'>[]): void {
   for (const client of new Set(clients)) client.close();
 }
 
