@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { secrets } from '../../../api/client/resource-types.ts';
+import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import type { Pod } from '../../../api/core/pod.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { silentLogger } from '../../../base/log.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { ApiClusterObjects } from '../../features/cluster-objects/api-cluster-objects.ts';
+import { KeptObjects } from '../../features/cluster-objects/kept-objects.ts';
+import { cureObjects, outageFor } from './compose-explain.ts';
+
+const showing = (name: string): Pod => buildPod({ 'spec.volumes': [{ name: 'v', secret: { secretName: name } }] });
+const withToken = buildPod({ 'spec.volumes': [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] });
+
+async function setUp() {
+  const clock = new FakeClock();
+  const api = new FakeApiClient({ clock });
+  const clusterObjects = new ApiClusterObjects({ client: api, strategy: 'Watch', kept: new KeptObjects({ put: () => undefined, drop: () => undefined }), clock, random: seededRandom(1), log: silentLogger });
+  api.seed(secrets, { metadata: { name: 'there', namespace: 'default', uid: '' } });
+  clusterObjects.registerPod({ ...showing('there'), metadata: { ...showing('there').metadata, uid: 'a' } });
+  clusterObjects.registerPod({ ...showing('missing'), metadata: { ...showing('missing').metadata, uid: 'b' } });
+  await clock.settle();
+  const outage = { sinceMs: 5, message: 'connect ECONNREFUSED' };
+  const world = { cluster: { heartbeat: api, status: api, objects: api, events: api, outage: () => outage } };
+  const told = (pod: Pod, waits = true): boolean => outageFor(pod, { clusterObjects }, world, waits) !== undefined;
+  return { clusterObjects, told };
+}
+
+describe('what explain knows of the cluster', () => {
+  it('tells missing objects from those of which nothing was heard', async () => {
+    const { clusterObjects } = await setUp();
+    const { objects, inCluster } = cureObjects({ clusterObjects, localObjects: undefined as never });
+    const of = (name: string): unknown[] => [objects.get('Secret', 'default', name)?.metadata.name, objects.isUnknown?.('Secret', 'default', name)];
+    assert.deepEqual([inCluster, of('there'), of('missing'), of('unheard')], [true, ['there', false], [undefined, false], [undefined, true]]);
+  });
+
+  it('tells of an outage those who wait for what only the API server could say', async () => {
+    const { told } = await setUp();
+    assert.deepEqual([told(showing('there')), told(showing('unheard')), told(withToken), told(withToken, false)], [false, true, true, false]);
+  });
+});
