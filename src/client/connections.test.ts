@@ -89,7 +89,7 @@ it('a server that says goodbye gets no new requests, and what it has begun goes 
 it('when the other end does not answer pings, everything on that connection fails at once and the next request dials anew', async (t) => {
   const server = await serveTls(t, apiServer);
   const wire = await deadWire(t, server.port);
-  const { client, transport } = transportOf(t, accessTo(wire.port), { readIdleMs: 60, pingTimeoutMs: 40 });
+  const { client, transport } = transportOf(t, accessTo(wire.port), { readIdleMs: 200, pingTimeoutMs: 500 });
   const watches = await Promise.all([beginWatch(client), beginWatch(client), beginWatch(client)]);
   wire.kill();
   const get = client.get(configMaps, key);
@@ -101,7 +101,7 @@ it('when the other end does not answer pings, everything on that connection fail
 it('a request that had no answer in time has the connection looked at, however lately something came', async (t) => {
   const server = await serveTls(t, (request, response) => (request.method === 'GET' ? apiServer(request, response) : undefined));
   const wire = await deadWire(t, server.port);
-  const { client, transport } = transportOf(t, accessTo(wire.port), { pingTimeoutMs: 40 });
+  const { client, transport } = transportOf(t, accessTo(wire.port), { pingTimeoutMs: 500 });
   const { ended } = await beginWatch(client);
   const write = (): Promise<unknown> => new HttpApiClient(transport.lane({ limitMs: 50 })).create(configMaps, web);
   // A server that is slow is not dead.

@@ -60,7 +60,7 @@ describe('the API client', () => {
     const seen = (value: string): Promise<void> => until(() => informers.every((informer) => informer.list()[0]?.data?.['value'] === value), `all watches show ${value}`);
 
     before(async () => {
-      transport = keep(new HttpTransport(access(), { userAgent: 'e2e', readIdleMs: 400, pingTimeoutMs: 400 }));
+      transport = keep(new HttpTransport(access(), { userAgent: 'e2e', readIdleMs: 500, pingTimeoutMs: 1_000 }));
       client = new HttpApiClient(transport);
       informers = Array.from({ length: WATCHES }, (_, at) =>
         createInformer({ client, clock: systemClock, random: systemRandom, log: silentLogger, type: configMaps, namespace: 'default', fieldSelector: `metadata.name=each-${at}`, transform: withoutManagedFields }));
