@@ -62,7 +62,7 @@ const flags = {
   'event-ttl-seconds': { type: 'string', default: '3600', help: 'how long events are kept' },
   'default-not-ready-toleration-seconds': { type: 'string', default: '300', help: 'how long pods stay on a node that fails' },
   'kubelet-preferred-address-types': { type: 'list', default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP', help: 'which addresses of nodes are tried, in this order' },
-  'kubelet-certificate-authority': { type: 'string', file: true, help: 'authority of what kubelets serve with; without it that is not checked' },
+  'kubelet-certificate-authority': { type: 'string', help: 'authority of what kubelets serve with, such as DATA-DIR/pki/ca.crt; without it that is not checked' },
   'kubelet-client-certificate': { type: 'string', file: true, help: 'shown to kubelets instead of the cluster’s own; with --kubelet-client-key' },
   'kubelet-client-key': { type: 'string', file: true, help: 'key of that certificate' },
   'cluster-signing-duration': { type: 'string', default: '8760h0m0s', help: 'the longest a certificate lives that is signed for a CertificateSigningRequest' },

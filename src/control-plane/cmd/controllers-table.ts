@@ -6,7 +6,6 @@ import { createTokenCleaner } from '../controllers/bootstrap-tokens/token-cleane
 import { createCertificateApprover } from '../controllers/certificate-requests/certificate-approver.ts';
 import { createCertificateCleaner } from '../controllers/certificate-requests/certificate-cleaner.ts';
 import { createCertificateSigner } from '../controllers/certificate-requests/certificate-signer.ts';
-import { createServingApprover } from '../controllers/certificate-requests/serving-approver.ts';
 import { createDaemonSetController } from '../controllers/daemon-set/daemon-set-controller.ts';
 import { createDeploymentController } from '../controllers/deployment/deployment-controller.ts';
 import { createDisruptionController } from '../controllers/disruption/disruption-controller.ts';
@@ -80,10 +79,3 @@ export const controllersTable: readonly ControllerEntry[] = [
   { name: 'token-cleaner-controller', account: 'token-cleaner', create: createTokenCleaner },
   { name: 'garbage-collector-controller', account: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
 ];
-
-/** Only with --approve-kubelet-serving. */
-export const servingApprover: ControllerEntry = {
-  name: 'kubelet-serving-approver',
-  account: 'kubelet-serving-approver',
-  create: (options) => createServingApprover({ ...options, servingNames: options.certificates.kubeletServingNames }),
-};

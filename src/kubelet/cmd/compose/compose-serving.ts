@@ -29,6 +29,8 @@ export interface ServingOptions {
   readonly nodeName: string;
   readonly hostname: string;
   readonly addresses: () => readonly NodeAddress[];
+  /** They may be others. */
+  readonly onAddresses: (listener: () => void) => () => void;
   readonly cluster: ClusterApi | undefined;
   readonly figures: CertificateFigures;
   readonly clock: Clock;
@@ -83,7 +85,7 @@ function checkedBundle(content: string): string {
 const problemOf = (message: string | undefined): readonly CertificateProblem[] => (message === undefined ? [] : [{ message, blocking: false }]);
 
 function requestedIdentity(options: ServingOptions, cluster: ClusterApi): Identity {
-  const { security, certDir, nodeName, addresses, figures, clock, random, log } = options;
+  const { security, certDir, nodeName, addresses, onAddresses, figures, clock, random, log } = options;
   const { tlsCertFile: certificateFile, tlsPrivateKeyFile: keyFile } = security;
   const store = new PemStore({ folder: certDir, prefix: 'kubelet-server', nowMs: () => clock.nowMs(), log, ...(certificateFile !== '' && { fallback: { certificateFile, keyFile } }) });
   const issue = issueServingCertificate({ client: cluster.objects, clock, random, log });
@@ -94,14 +96,19 @@ function requestedIdentity(options: ServingOptions, cluster: ClusterApi): Identi
     rotated: (ageSeconds) => figures.serverRotated(ageSeconds),
   });
   figures.watchServer(() => manager.current()?.facts.notAfterMs);
+  let end = (): void => undefined;
   return {
     identity: () => manager.current(),
     onChange: (listener) => manager.onChange(listener),
     start: async () => {
       await manager.load();
       manager.start();
+      end = onAddresses(() => manager.wake());
     },
-    stop: () => manager.stop(),
+    stop: async () => {
+      end();
+      await manager.stop();
+    },
     problems: () => certificateProblem({ what: 'serving certificate of the node', last: manager.last()?.facts, failure: manager.problem(), nowMs: clock.nowMs() }),
   };
 }

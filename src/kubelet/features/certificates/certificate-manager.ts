@@ -62,6 +62,8 @@ export class CertificateManager {
   #forced = false;
   #chance: number;
   #problem: string | undefined;
+  /** What was wanted when that was last looked at. */
+  #looked: string | undefined;
   #wake: () => void = () => undefined;
   #attempt: { readonly names: string; readonly abort: AbortController } | undefined;
   #running: Promise<void> | undefined;
@@ -115,7 +117,9 @@ export class CertificateManager {
 
   /** What is wanted may be something else now. */
   wake(): void {
-    if (this.#attempt !== undefined && this.#attempt.names !== JSON.stringify(this.#options.wanted())) this.#attempt.abort.abort();
+    const names = JSON.stringify(this.#options.wanted());
+    if (names === this.#looked) return;
+    if (this.#attempt !== undefined && this.#attempt.names !== names) this.#attempt.abort.abort();
     this.#wake();
   }
 
@@ -132,6 +136,7 @@ export class CertificateManager {
     while (!this.#stop.signal.aborted) {
       if (this.current() === undefined) await this.#lookOnDisk();
       const names = wanted();
+      this.#looked = JSON.stringify(names);
       const verdict = this.#judge(names);
       if (verdict.kind === 'wait' || names === undefined) {
         tries = 0;

@@ -1,0 +1,112 @@
+// A node that joins by a token: its certificates come by request and are exchanged; who asks its server has to say who they are.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { certificateSigningRequests } from '../../src/api/client/resource-types.ts';
+import { readKubeconfigEntry } from '../../src/client/kubeconfig.ts';
+import { tokenCommand } from '../../src/control-plane/cmd/token-command.ts';
+import { freePort } from '../../src/up/agent.ts';
+import { startCluster, type TestCluster } from '../e2e/support/cluster.ts';
+import { eventually } from '../e2e/support/eventually.ts';
+import { NODE, TestAgent } from './support/agent.ts';
+import { nodeReady } from './support/cluster-agent.ts';
+import { startContainerd, type TestContainerd } from './support/containerd.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'kts-join-'));
+const [controlPlane, kubeconfig, bootstrap] = [join(folder, 'control-plane'), join(folder, 'kubelet.conf'), join(folder, 'bootstrap.conf')];
+let [containerd, cluster, agent, port]: [TestContainerd?, TestCluster?, TestAgent?, number?] = [];
+const ground = (): { cluster: TestCluster; agent: TestAgent; certDir: string; port: number } => {
+  assert.ok(cluster !== undefined && agent !== undefined && port !== undefined);
+  return { cluster, agent, certDir: join(folder, 'pki'), port };
+};
+
+before(async () => {
+  mkdirSync(controlPlane);
+  // Certificates that are over as soon as they are made: they are exchanged again and again.
+  const flags = ['--advertise-address=127.0.0.1', '--cluster-signing-duration=30s', '--approve-kubelet-serving', '--kubelet-preferred-address-types=InternalIP', `--kubelet-certificate-authority=${join(controlPlane, 'pki', 'ca.crt')}`];
+  [containerd, cluster, port] = await Promise.all([startContainerd({ name: 'join' }), startCluster({ folder: controlPlane, flags }), freePort(0)]);
+  let said = '';
+  assert.equal(await tokenCommand(['create', '--data-dir', cluster.folder, '--bootstrap-kubeconfig', bootstrap], { write: (text) => (said += text), defaultDataDir: '', nowMs: Date.now() }), 0, said);
+  agent = await TestAgent.prepare(containerd, {
+    args: ['--kubeconfig', kubeconfig, '--bootstrap-kubeconfig', bootstrap, '--cert-dir', join(folder, 'pki')],
+    config: {
+      port,
+      address: '0.0.0.0',
+      rotateCertificates: true,
+      serverTLSBootstrap: true,
+      authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: join(cluster.folder, 'pki', 'ca.crt') } },
+      authorization: { mode: 'Webhook' },
+    },
+  });
+  await agent.start();
+});
+after(async () => {
+  await agent?.stop();
+  await containerd?.stop();
+  await cluster?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: string;
+  readonly issuer: string;
+}
+
+function ask(path: string, token?: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const outgoing = request({ host: '127.0.0.1', port: ground().port, path, headers, rejectUnauthorized: false, agent: false }, (response) => {
+      const issuer = (response.socket as TLSSocket).getPeerX509Certificate()?.issuer ?? '';
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk)).on('end', () => resolve({ status: response.statusCode, body, issuer }));
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
+test('a node joins by a token, as itself from then on', async () => {
+  const { cluster: members, certDir } = ground();
+  await nodeReady(members);
+  const { access, files } = readKubeconfigEntry(kubeconfig);
+  assert.deepEqual([access.server, files.certificate, files.key], [`https://127.0.0.1:${members.port}`, join(certDir, 'kubelet-client-current.pem'), join(certDir, 'kubelet-client-current.pem')]);
+  assert.deepEqual([kubeconfig, join(certDir, 'kubelet-client-current.pem')].map((file) => statSync(file).mode & 0o777), [0o600, 0o600]);
+  const whoami = await members.kubectl(['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username} {.status.userInfo.groups}', '--kubeconfig', kubeconfig]);
+  assert.equal(whoami, `system:node:${NODE} ["system:nodes","system:authenticated"]`);
+  assert.throws(() => readFileSync(join(certDir, 'kubelet-client.key.tmp')), /ENOENT/);
+});
+
+test('its certificate is exchanged before it ends, and nobody notices', async () => {
+  const { cluster: members, certDir } = ground();
+  const current = (): string => readlinkSync(join(certDir, 'kubelet-client-current.pem'));
+  const first = current();
+  await eventually(async () => assert.notEqual(current(), first), 40_000);
+  const { items } = await members.client().list(certificateSigningRequests, '');
+  const own = items.filter(({ spec }) => spec.signerName === 'kubernetes.io/kube-apiserver-client-kubelet' && spec.username === `system:node:${NODE}`);
+  assert.ok(own.length > 0, 'asked for by the node itself');
+  await nodeReady(members);
+});
+
+test('its server shows a certificate of the cluster, which the API server checks', async () => {
+  const { cluster: members } = ground();
+  await eventually(async () => assert.equal((await ask('/healthz')).issuer, 'CN=kubernetes'), 20_000);
+  assert.equal(await eventually(() => members.kubectl(['get', '--raw', `/api/v1/nodes/${NODE}/proxy/healthz`]), 20_000), 'ok');
+});
+
+test('its server lets in those it knows, for what they may', async () => {
+  const { cluster: members } = ground();
+  assert.deepEqual([(await ask('/pods')).status, (await ask('/pods')).body], [401, 'Unauthorized']);
+  assert.equal((await ask('/pods', 'nonsense')).status, 401);
+  await members.kubectl(['create', 'serviceaccount', 'looker']);
+  const token = (await members.kubectl(['create', 'token', 'looker'])).trim();
+  const { status, body } = await ask('/pods', token);
+  assert.deepEqual([status, body], [403, 'Forbidden (user=system:serviceaccount:default:looker, verb=get, resource=nodes, subresource(s)=[pods proxy])\n']);
+  await members.kubectl(['create', 'clusterrole', 'looker', '--verb=get', '--resource=nodes/healthz']);
+  await members.kubectl(['create', 'clusterrolebinding', 'looker', '--clusterrole=looker', '--serviceaccount=default:looker']);
+  await eventually(async () => assert.deepEqual((await ask('/healthz', token)).status, 200), 10_000);
+  assert.equal((await ask('/exec/default/web/main?command=id', token)).status, 403);
+});
