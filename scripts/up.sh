@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run up: sets the machine up, then starts containerd, the agent and the example pods.
+# npm run up: sets the machine up, then starts a cluster of one node.
 set -eu
 cd "$(dirname "$0")/.."
 case " $* " in *" --help "*) ;; *) sh scripts/setup-machine.sh up ;; esac

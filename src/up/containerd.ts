@@ -55,20 +55,20 @@ async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
  * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup prepared;
  * returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
  */
-export async function startOwnContainerd(instance: Instance, warn: (message: string) => void, wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & { network?: 'made' } = {}): Promise<ContainerdFacts> {
-  const { network, ...chosen } = wanted;
+export async function startOwnContainerd(instance: Instance, warn: (message: string) => void, wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & { network?: 'made'; onEnd?: (how: string) => void } = {}): Promise<ContainerdFacts> {
+  const { network, onEnd, ...chosen } = wanted;
   checkSocketPaths(instance);
   for (const folder of [instance.runDir, instance.containerdRoot, instance.containerdState, instance.registryCertsDir, instance.podLogsDir]) mkdirSync(folder, { recursive: true });
   const facts = { ...(await readContainerdFacts(instance)), ...chosen };
   if (network !== 'made') await setUpNetwork(instance, warn);
   // With the other driver systemd makes the slice.
   if (wanted.cgroupDriver !== 'systemd') ensureCgroupRoot(instance.cgroupRoot);
-  await launchContainerd(instance, facts);
+  await launchContainerd(instance, facts, onEnd);
   return facts;
 }
 
-/** Only the process, with everything else in place: tests restart containerd with it. */
-export async function launchContainerd(instance: Instance, facts: ContainerdFacts): Promise<void> {
+/** Only the process, with everything else in place: tests restart containerd with it. `onEnd` hears when it ends after it has served. */
+export async function launchContainerd(instance: Instance, facts: ContainerdFacts, onEnd: (how: string) => void = () => undefined): Promise<void> {
   writeFileSync(instance.containerdConfig, renderContainerdConfig(instance, facts));
   rmSync(instance.containerdSocket, { force: true });
   const log = openSync(instance.containerdLog, 'a');
@@ -80,7 +80,10 @@ export async function launchContainerd(instance: Instance, facts: ContainerdFact
   if (child.pid !== undefined) writeProcessFile(containerdPidFile(instance), child.pid);
   child.unref();
   const up = await waitUntil(async () => ended !== undefined || (await accepts(instance.containerdSocket)), START_TIMEOUT_MS);
-  if (ended === undefined && up && (await criAnswers(instance.containerdSocket))) return;
+  if (ended === undefined && up && (await criAnswers(instance.containerdSocket))) {
+    child.once('exit', (code, signal) => onEnd(signal === null ? `exit ${code}` : `signal ${signal}`));
+    return;
+  }
   throw new KubeletError('Unavailable', `containerd did not start (${ended ?? 'no answer'}):\n${lastLines(instance.containerdLog, 8)}`, { op: 'start containerd' });
 }
 

@@ -102,7 +102,7 @@ test('a rolling update goes through, and the service serves afterwards by new po
 test('what dies is started again, and no container notices', async () => {
   const url = await serviceUrl();
   const before = await containers();
-  const files = ['kubelet', 'control-plane', 'node-network', 'registry'].map((name) => join(first.runDir, `${name}.json`));
+  const files = ['kubelet', 'control-plane', 'node-network', 'registry', 'containerd'].map((name) => join(first.runDir, `${name}.json`));
   const records = files.map(readProcessFile);
   for (const record of records) {
     assert.ok(record);

@@ -8,10 +8,6 @@ import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { kubeletProgram, writeAgentConfig } from '../agent.ts';
-import { ensureCgroupRoot } from '../cgroups.ts';
-import { openCri, startOwnContainerd } from '../containerd.ts';
-import { ensureImages, readBusybox } from '../image-store.ts';
-import { standardImages } from '../images/catalogue.ts';
 import type { Instance } from '../instance.ts';
 import type { CgroupDriver } from '../runtime-config.ts';
 import { kubeletPidFile } from '../teardown.ts';
@@ -20,6 +16,7 @@ import { bootstrapTokenSecret } from './cluster-objects.ts';
 import { stepLine } from './cluster-view.ts';
 import { agentConfig, bootstrapConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
 import { keepRunning } from './program.ts';
+import { startNodeRuntime } from './runtime.ts';
 
 export interface JoinOptions {
   readonly kubeconfig: string;
@@ -48,7 +45,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
     if (access.ca === undefined) throw new KubeletError('Invalid', `${kubeconfig} names no certificate authority: the node could not tell who asks it`);
     writeFileSync(clientCaFile, access.ca);
     const credentials = await nodeCredentials(instance, { client, access: { server: access.server, ca: access.ca }, user, nodeName, kubeconfig });
-    const [endpoint, clusterDns] = await Promise.all([startRuntime(instance, options), findNameService(client)]);
+    const [{ endpoint }, clusterDns] = await Promise.all([startNodeRuntime(instance, { endpoint: options.endpoint, cgroupDriver, say, signal }), findNameService(client)]);
     done(`the runtime runs on ${endpoint}`);
     if (clusterDns === undefined) say('the cluster has no Service kube-dns that we may see: pods get the name servers of this machine');
     const { port } = await writeAgentConfig(instance, endpoint, cgroupDriver, { clientCaFile, clusterDns: clusterDns === undefined ? [] : [clusterDns], clusterDomain: 'cluster.local' });
@@ -107,17 +104,4 @@ async function findNameService({ api }: ClusterClient): Promise<string | undefin
     // A node's own credentials may not read it. Whoever joins by them says it with --kubelet-arg=--cluster-dns=ADDRESS.
     return undefined;
   }
-}
-
-async function startRuntime(instance: Instance, { endpoint: given, cgroupDriver, say }: JoinOptions): Promise<string> {
-  const endpoint = given ?? `unix://${instance.containerdSocket}`;
-  const facts = given === undefined ? await startOwnContainerd(instance, say, { cgroupDriver }) : undefined;
-  if (given !== undefined && cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
-  const client = openCri(endpoint);
-  try {
-    await ensureImages(endpoint, client, standardImages(process.arch, await readBusybox()), facts?.snapshotter);
-  } finally {
-    client.close();
-  }
-  return endpoint;
 }

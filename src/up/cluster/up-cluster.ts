@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { services } from '../../api/client/resource-types.ts';
 import { freePort, kubeletProgram, programPath, RESOLVED_CONF, writeAgentConfig } from '../agent.ts';
-import { ensureCgroupRoot } from '../cgroups.ts';
-import { openCri, startOwnContainerd } from '../containerd.ts';
-import { ensureImages, readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
-import { standardImages } from '../images/catalogue.ts';
+import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR, type Instance } from '../instance.ts';
 import { claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
@@ -23,6 +20,7 @@ import { podLine, renderSummary, stepLine } from './cluster-view.ts';
 import { agentConfig, authorityFile, bootstrapConfig, ensureClusterAuthority, ensureNodeNetworkConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
 import { keepRunning, type Program, type RunningProgram } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
+import { startNodeRuntime } from './runtime.ts';
 import { applyExample, EXAMPLE_DEPLOYMENT, EXAMPLE_SERVICE, whenServed } from './seed.ts';
 
 export interface UpClusterOptions {
@@ -160,15 +158,7 @@ class ClusterStart {
 
   async #startRuntime(): Promise<ContainerdFacts | undefined> {
     const { endpoint: given, cgroupDriver, say } = this.#options;
-    const endpoint = given ?? `unix://${this.#instance.containerdSocket}`;
-    const facts = given === undefined ? await startOwnContainerd(this.#instance, say, { cgroupDriver, network: 'made' }) : undefined;
-    if (given !== undefined && cgroupDriver === 'cgroupfs') ensureCgroupRoot(this.#instance.cgroupRoot);
-    const client = openCri(endpoint);
-    try {
-      await ensureImages(endpoint, client, standardImages(process.arch, await readBusybox()), facts?.snapshotter);
-    } finally {
-      client.close();
-    }
+    const { endpoint, facts } = await startNodeRuntime(this.#instance, { endpoint: given, cgroupDriver, network: 'made', say, signal: this.#signal });
     this.#done(facts === undefined ? `the runtime on ${endpoint} has the images` : `containerd ${facts.majorVersion}.${facts.minorVersion} runs`);
     return facts;
   }

@@ -1,0 +1,58 @@
+/** The runtime of a cluster's node: one that is given, or our own containerd, started again when it dies. */
+import { systemClock, sleep } from '../../base/clock.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { ensureCgroupRoot } from '../cgroups.ts';
+import { launchContainerd, openCri, startOwnContainerd } from '../containerd.ts';
+import { ensureImages, readBusybox } from '../image-store.ts';
+import { standardImages } from '../images/catalogue.ts';
+import type { Instance } from '../instance.ts';
+import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
+import { restartDelayMs } from './restart-delay.ts';
+
+export interface RuntimeOptions {
+  /** Absent means our own. */
+  readonly endpoint: string | undefined;
+  readonly cgroupDriver: CgroupDriver;
+  readonly network?: 'made';
+  readonly say: (message: string) => void;
+  /** Ends the looking after. */
+  readonly signal: AbortSignal;
+}
+
+export interface StartedRuntime {
+  readonly endpoint: string;
+  /** Of our own containerd. */
+  readonly facts: ContainerdFacts | undefined;
+}
+
+/** Living so long, it has not died of its start. */
+const HEALTHY_LIFE_MS = 10_000;
+
+/** With the images in place that pods cannot do without. */
+export async function startNodeRuntime(instance: Instance, { endpoint: given, cgroupDriver, network, say, signal }: RuntimeOptions): Promise<StartedRuntime> {
+  const endpoint = given ?? `unix://${instance.containerdSocket}`;
+  let facts: ContainerdFacts | undefined;
+  let [deaths, startMs] = [0, systemClock.monotonicMs()];
+  const again = async (how: string): Promise<void> => {
+    deaths = systemClock.monotonicMs() - startMs > HEALTHY_LIFE_MS ? 1 : deaths + 1;
+    // An end that was asked for is followed by the end of everything: then there is nothing to start again.
+    await sleep(systemClock, restartDelayMs(deaths), signal).catch(() => undefined);
+    if (signal.aborted || facts === undefined) return;
+    say(`containerd ended by itself (${how}): starting it again; containers are not touched. Its log: ${instance.containerdLog}`);
+    startMs = systemClock.monotonicMs();
+    await launchContainerd(instance, facts, onEnd).catch((error: unknown) => {
+      say(errorMessage(error));
+      return again('no start');
+    });
+  };
+  const onEnd = (how: string): void => void again(how);
+  if (given === undefined) facts = await startOwnContainerd(instance, say, { cgroupDriver, onEnd, ...(network !== undefined && { network }) });
+  else if (cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
+  const client = openCri(endpoint);
+  try {
+    await ensureImages(endpoint, client, standardImages(process.arch, await readBusybox()), facts?.snapshotter);
+  } finally {
+    client.close();
+  }
+  return { endpoint, facts };
+}
