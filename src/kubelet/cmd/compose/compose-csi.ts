@@ -51,6 +51,5 @@ function composeNodeInfo({ cluster, clock, random, log, machine }: World, { obje
   const { seats, watch } = node;
   const keeper = new NodeInfoKeeper({ client: cluster.objects, nodeName: machine.nodeName, node: watch, registry, objects, clock, random, log, onChange: () => seats.changed() });
   seats.storageProblem = () => keeper.problem();
-  seats.isStorageUndetermined = () => keeper.isUndetermined();
   return keeper;
 }

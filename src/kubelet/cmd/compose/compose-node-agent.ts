@@ -114,8 +114,7 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
   const facts = (): NodeFacts => {
     const { seats } = node;
     const storage = seats.storageProblem();
-    const isOpen = seats.isStorageUndetermined();
-    const problems = [...monitor.readyErrors(), monitor.networkError(), isOpen ? undefined : storage, seats.shutdownProblem()];
+    const problems = [...monitor.readyErrors(), monitor.networkError(), seats.shutdownProblem()];
     return {
       nowMs: world.clock.nowMs(),
       network: { ...networkOf({ network: world.network, machine: world.machine }), named: named() },
@@ -124,7 +123,7 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
       images: inventory.images,
       pressure: seats.pressure(),
       problems: problems.filter((problem) => problem !== undefined),
-      openQuestions: isOpen && storage !== undefined ? [storage] : [],
+      openQuestions: storage === undefined ? [] : [storage],
       volumesInUse: seats.volumesInUse(),
     };
   };

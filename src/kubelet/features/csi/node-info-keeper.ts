@@ -96,11 +96,6 @@ export class NodeInfoKeeper {
     return this.#error === undefined ? 'CSINode is not yet initialized' : `failed to initialize CSINode: ${this.#error}`;
   }
 
-  /** Whether it is only that nobody has tried yet. */
-  isUndetermined(): boolean {
-    return !this.#isDone && this.#error === undefined;
-  }
-
   async #pass(): Promise<void> {
     const { nodeName, node, registry, log, onChange } = this.#options;
     const now = node.current();

@@ -42,7 +42,7 @@ export interface NodeFacts {
   pressure: Pressure;
   /** Why the node is not ready, beside missing capacities. */
   problems: readonly string[];
-  /** What only says that nobody has looked yet: it keeps a node from becoming ready, and makes none unready. */
+  /** What only says that something has not come about yet, though it may have been there before: it keeps a node from becoming ready, and makes none unready. */
   openQuestions: readonly string[];
   /** undefined before the volumes of pods are known: what is reported stays (upstream: ReconcilerStatesHasBeenSynced). */
   volumesInUse: readonly string[] | undefined;

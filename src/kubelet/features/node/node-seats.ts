@@ -6,10 +6,8 @@ import type { Pressure } from './node-conditions.ts';
  */
 export interface NodeSeats {
   pressure: () => Pressure;
-  /** Why the storage of the node cannot be used; undefined when it can. */
+  /** Why the storage of the node cannot be used yet; undefined when it can. It keeps the node from becoming ready; one that is ready stays so. */
   storageProblem: () => string | undefined;
-  /** Whether it is only that nobody knows yet: then a node that is ready stays so. */
-  isStorageUndetermined: () => boolean;
   /** Why the node takes no pods: it is being shut down. */
   shutdownProblem: () => string | undefined;
   /** Sorted; undefined before the volumes of pods that run are known. */
@@ -23,7 +21,6 @@ export interface NodeSeats {
 export const createNodeSeats = (): NodeSeats => ({
   pressure: () => ({ memory: false, disk: false, pid: false }),
   storageProblem: () => undefined,
-  isStorageUndetermined: () => false,
   shutdownProblem: () => undefined,
   volumesInUse: () => undefined,
   volumesReported: () => undefined,
