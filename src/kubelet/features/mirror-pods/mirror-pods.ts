@@ -1,5 +1,5 @@
 import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -15,6 +15,7 @@ import type { EventRecorder } from '../../ports/recorder.ts';
 import { computeMirrorAction, type MirrorFacts } from './mirror-pod.ts';
 
 export interface MirrorPodsParts {
+  /** Its requests end, one way or the other. */
   client: Pick<ApiClient, 'create' | 'delete'>;
   /** undefined while the API server has not told of its pods: nothing is known to be missing then. */
   facts: (fullName: string) => MirrorFacts | undefined;
@@ -32,7 +33,6 @@ interface Trouble {
 }
 
 const RETRY_CURVE: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
-const REQUEST_LIMIT_MS = 30_000;
 
 /**
  * Shows the static pods of the node in the API, one copy each (upstream: pod/mirror_client.go).
@@ -73,7 +73,7 @@ export class MirrorPods {
     const facts = this.#parts.facts(fullName);
     if (facts === undefined) return;
     const action = computeMirrorAction(facts);
-    const { clock, log } = this.#parts;
+    const { log } = this.#parts;
     try {
       switch (action.kind) {
         case 'nothing':
@@ -82,12 +82,12 @@ export class MirrorPods {
           throw new Error(`pod ${podKey(action.by)} of the API has its name`);
         case 'delete':
           log.info('Trying to delete pod', { pod: podKey(action.mirror), podUid: action.mirror.metadata.uid });
-          await withDeadline({ clock, limitMs: REQUEST_LIMIT_MS, op: 'delete mirror pod' }, () => this.#delete(action.mirror));
+          await this.#delete(action.mirror);
           // The watch tells when it is gone, and brings the next turn.
           break;
         case 'create':
           log.info('Creating a mirror pod for static pod', { pod: podKey(action.mirror) });
-          await withDeadline({ clock, limitMs: REQUEST_LIMIT_MS, op: 'create mirror pod' }, () => this.#parts.client.create(pods, action.mirror));
+          await this.#parts.client.create(pods, action.mirror);
           break;
       }
       this.#troubles.delete(fullName);

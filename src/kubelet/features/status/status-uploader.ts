@@ -1,5 +1,5 @@
 import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -15,6 +15,7 @@ import type { StatusManager } from './status-manager.ts';
 import { computeUpload, textOf, type Told, type Upload } from './upload-decision.ts';
 
 export interface StatusUploaderParts {
+  /** Its requests end, one way or the other. */
   client: Pick<ApiClient, 'patch' | 'delete'>;
   statuses: Pick<StatusManager, 'get' | 'version'>;
   /** The object of a pod that runs here, a mirror pod for a static one, in its newest version; undefined while it is not known to be in the API. */
@@ -38,7 +39,8 @@ interface Progress {
 }
 
 const RETRY_CURVE: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
-const REQUEST_LIMIT_MS = 15_000;
+/** So many refusals in a row are no passing trouble. */
+const TELLING_FAILURES = 6;
 
 /**
  * Brings the statuses of this node's pods to the API server, and deletes the objects of pods of which nothing is left.
@@ -95,7 +97,7 @@ export class StatusUploader {
   async #bring(uid: PodUid): Promise<void> {
     for (let upload = this.#next(uid); upload !== undefined && !this.#stopped; upload = this.#next(uid)) {
       try {
-        await withDeadline({ clock: this.#parts.clock, limitMs: REQUEST_LIMIT_MS, op: 'tell the API server of a pod' }, () => this.#send(uid, upload));
+        await this.#send(uid, upload);
         this.#of(uid).failures = 0;
       } catch (error) {
         if (!this.#refused(uid, upload, error)) return;
@@ -150,7 +152,9 @@ export class StatusUploader {
       return true;
     }
     progress.failures++;
-    log.debug(progress.failures === 1 ? 1 : 3, 'the API server could not be told of a pod, trying again', { ...fields, failures: progress.failures });
+    // What ails the API server as a whole is said elsewhere, once.
+    if (progress.failures === TELLING_FAILURES && isApiError(error, 'Forbidden', 'Conflict', 'RequestEntityTooLarge')) log.warn('the API server cannot be told of a pod; trying on', fields);
+    else log.debug(3, 'the API server could not be told of a pod, trying again', { ...fields, failures: progress.failures });
     this.#tryIn(uid, jitter(this.#parts.random, backoffDelayMs(RETRY_CURVE, progress.failures), 0.5));
     return false;
   }
