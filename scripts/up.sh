@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 case " $* " in *" --help "*) ;; *) sh scripts/setup-machine.sh up ;; esac
 [ -x node_modules/.bin/node ] || sh scripts/setup-machine.sh up
 node_modules/.bin/node scripts/build.ts >/dev/null
-exec node_modules/.bin/node src/up/main.ts up "$@"
+exec node_modules/.bin/node dist/up.js up "$@"

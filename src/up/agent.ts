@@ -8,15 +8,16 @@ import { parseAllDocuments } from 'yaml';
 import { machineEnvironment } from './commands.ts';
 import type { Instance } from './instance.ts';
 import { type ClusterFacts, renderKubeletConfig } from './kubelet-config.ts';
+import { repositoryRoot } from './places.ts';
 import { writeProcessFile } from './processes.ts';
 import { podNames } from './progress.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 import { kubeletPidFile } from './teardown.ts';
 
 /** Our programs. Tests of `up` put others in their place: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the agent. */
-export const programPath = (name: string): string => join(process.env['KUBELET_TS_BIN'] ?? join(import.meta.dirname, '..', '..', 'bin'), name);
+export const programPath = (name: string): string => join(process.env['KUBELET_TS_BIN'] ?? join(repositoryRoot, 'bin'), name);
 export const kubeletProgram = process.env['KUBELET_TS_PROGRAM'] ?? programPath('kubelet');
-const exampleFolder = join(import.meta.dirname, 'manifests');
+const exampleFolder = join(repositoryRoot, 'src', 'up', 'manifests');
 /** systemd-resolved's stub (127.0.0.53) is of no use inside a pod; this file of its own names the real servers. */
 export const RESOLVED_CONF = '/run/systemd/resolve/resolv.conf';
 const KUBELET_PORT = 10250;

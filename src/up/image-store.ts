@@ -8,10 +8,10 @@ import { runCommand } from './commands.ts';
 import { type Busybox, PAUSE_IMAGE } from './images/catalogue.ts';
 import type { DynamicProgram } from './images/debian-images.ts';
 import { type OciImage, writeImageArchive } from './images/oci-image.ts';
+import { repositoryRoot } from './places.ts';
 import { waitUntil } from './processes.ts';
 import type { Snapshotter } from './runtime-config.ts';
 
-const repositoryRoot = join(import.meta.dirname, '..', '..');
 /** The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one. */
 const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox', join(repositoryRoot, '.data/busybox-static/bin/busybox'), join(repositoryRoot, '.data/busybox-static/usr/bin/busybox')];
 

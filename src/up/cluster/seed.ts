@@ -8,10 +8,11 @@ import type { ApiObject } from '../../api/client/resource-type.ts';
 import { isKind } from '../../base/errors.ts';
 import type { HttpApiClient } from '../../client/http-api-client.ts';
 import { tryCommand } from '../commands.ts';
+import { repositoryRoot } from '../places.ts';
 import { pause } from '../processes.ts';
 import { applyObjects } from './cluster-client.ts';
 
-const MANIFEST = join(import.meta.dirname, '..', 'example', 'nginx-deployment.yaml');
+const MANIFEST = join(repositoryRoot, 'src', 'up', 'example', 'nginx-deployment.yaml');
 export const EXAMPLE_DEPLOYMENT = { namespace: 'default', name: 'nginx-deployment' };
 export const EXAMPLE_SERVICE = { namespace: 'default', name: 'nginx' };
 
