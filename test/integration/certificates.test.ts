@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { TLSSocket } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { certificateSigningRequests } from '../../src/api/client/resource-types.ts';
 import { readKubeconfigEntry } from '../../src/client/kubeconfig.ts';
 import { tokenCommand } from '../../src/control-plane/cmd/token-command.ts';
@@ -38,8 +38,11 @@ before(async () => {
       address: '0.0.0.0',
       rotateCertificates: true,
       serverTLSBootstrap: true,
-      authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: join(cluster.folder, 'pki', 'ca.crt') } },
-      authorization: { mode: 'Webhook' },
+      tlsMinVersion: 'VersionTLS12',
+      tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'],
+      tlsCurvePreferences: [29],
+      authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: '2m' }, x509: { clientCAFile: join(cluster.folder, 'pki', 'ca.crt') } },
+      authorization: { mode: 'Webhook', webhook: { cacheAuthorizedTTL: '1s', cacheUnauthorizedTTL: '1s' } },
     },
   });
   await agent.start();
@@ -57,10 +60,10 @@ interface Answer {
   readonly issuer: string;
 }
 
-function ask(path: string, token?: string): Promise<Answer> {
+function ask(path: string, token?: string, tls: ConnectionOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const outgoing = request({ host: '127.0.0.1', port: ground().port, path, headers, rejectUnauthorized: false, agent: false }, (response) => {
+    const outgoing = request({ host: '127.0.0.1', port: ground().port, path, headers, rejectUnauthorized: false, agent: false, ...tls }, (response) => {
       const issuer = (response.socket as TLSSocket).getPeerX509Certificate()?.issuer ?? '';
       let body = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk)).on('end', () => resolve({ status: response.statusCode, body, issuer }));
@@ -97,6 +100,13 @@ test('its server shows a certificate of the cluster, which the API server checks
   assert.equal(await eventually(() => members.kubectl(['get', '--raw', `/api/v1/nodes/${NODE}/proxy/healthz`]), 20_000), 'ok');
 });
 
+test('its server speaks TLS as it was told', async () => {
+  assert.equal((await ask('/pods', undefined, { maxVersion: 'TLSv1.2' })).status, 401);
+  await assert.rejects(ask('/pods', undefined, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }));
+  await assert.rejects(ask('/pods', undefined, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' }));
+  await assert.rejects(ask('/pods', undefined, { ecdhCurve: 'P-256' }));
+});
+
 test('its server lets in those it knows, for what they may', async () => {
   const { cluster: members } = ground();
   assert.deepEqual([(await ask('/pods')).status, (await ask('/pods')).body], [401, 'Unauthorized']);
@@ -109,4 +119,6 @@ test('its server lets in those it knows, for what they may', async () => {
   await members.kubectl(['create', 'clusterrolebinding', 'looker', '--clusterrole=looker', '--serviceaccount=default:looker']);
   await eventually(async () => assert.deepEqual((await ask('/healthz', token)).status, 200), 10_000);
   assert.equal((await ask('/exec/default/web/main?command=id', token)).status, 403);
+  await members.kubectl(['delete', 'clusterrolebinding', 'looker']);
+  await eventually(async () => assert.equal((await ask('/healthz', token)).status, 403), 10_000);
 });
