@@ -22,7 +22,7 @@ describe('cgroup v1', () => {
       usageBytes: 3_145_728, workingSetBytes: 3_145_728 - 524_288, rssBytes: 2_097_152, cacheBytes: 1_048_576, mappedFileBytes: 4096, swapBytes: 512, activeFileBytes: 262_144, inactiveFileBytes: 524_288,
       pageFaults: 11, majorPageFaults: 1, kernelBytes: 65_536, maxUsageBytes: 4_194_304, failures: 6, oomKills: 2,
     });
-    assert.deepEqual(v1Format.io(read, () => '/dev/vda').bytes[0]?.counts.get('Read'), 4096);
+    assert.deepEqual(v1Format.io(read, () => '/dev/vda', false).bytes[0]?.counts.get('Read'), 4096);
   });
 
   it('says what has no limit', () => {
@@ -39,6 +39,12 @@ describe('cgroup v1', () => {
     v1Format.cpu(counting, 'cpuAndMemory');
     v1Format.memory(counting, 'cpuAndMemory');
     assert.deepEqual(asked, ['cpuacct.usage', 'memory.stat', 'memory.usage_in_bytes']);
+  });
+
+  it('takes the counts of the I/O scheduler where it keeps some', () => {
+    const bfq = files({ 'blkio.bfq.io_serviced_recursive': '253:0 Read 7\nTotal 7\n', 'blkio.throttle.io_serviced_recursive': '253:0 Read 9\n' });
+    assert.deepEqual([v1Format.isScheduled(bfq), v1Format.isScheduled(files({ 'blkio.bfq.io_serviced_recursive': 'Total 0\n' }))], [true, false]);
+    assert.deepEqual([true, false].map((scheduled) => v1Format.io(bfq, () => '', scheduled).operations[0]?.counts.get('Read')), [7, 9]);
   });
 
   it('tells a group that is gone', () => {
@@ -61,7 +67,7 @@ describe('cgroup v2', () => {
       usageBytes: 3_145_728, workingSetBytes: 3_145_728 - 524_288, rssBytes: 2_097_152, cacheBytes: 1_048_576, mappedFileBytes: 4096, swapBytes: 512, activeFileBytes: 262_144, inactiveFileBytes: 524_288,
       pageFaults: 11, majorPageFaults: 1, kernelBytes: 65_536, maxUsageBytes: 4_194_304, failures: 6, oomKills: 2,
     });
-    assert.deepEqual([held?.some.totalUs, v2Format.io(read, () => '').pressure?.full.totalUs], [5, 4]);
+    assert.deepEqual([held?.some.totalUs, v2Format.io(read, () => '', false).pressure?.full.totalUs], [5, 4]);
   });
 
   it('shows weights as the shares they were made of', () => {

@@ -13,7 +13,9 @@ const MIN_SHARES = 2;
 export interface GroupFormat {
   cpu(read: ReadControl, depth: StatsDepth): CpuUse | undefined;
   memory(read: ReadControl, depth: StatsDepth): MemoryUse | undefined;
-  io(read: ReadControl, deviceName: DeviceName): IoUse;
+  io(read: ReadControl, deviceName: DeviceName, scheduled: boolean): IoUse;
+  /** Whether an I/O scheduler keeps counts of its own; asked of the root group. */
+  isScheduled(read: ReadControl): boolean;
   limits(read: ReadControl): GroupLimits;
 }
 
@@ -71,12 +73,12 @@ export const v1Format: GroupFormat = {
       }),
     };
   },
-  io(read, deviceName) {
+  isScheduled(read) {
+    return parseBlkio(read('blkio', 'blkio.bfq.io_serviced_recursive'), () => '').length > 0;
+  },
+  io(read, deviceName, scheduled) {
     // The scheduler's own count where it has one, else what throttling counts (upstream: fs/blkio.go).
-    const pick = (what: string) => {
-      const scheduled = parseBlkio(read('blkio', `blkio.bfq.${what}_recursive`), deviceName);
-      return scheduled.length > 0 ? scheduled : parseBlkio(read('blkio', `blkio.throttle.${what}_recursive`), deviceName);
-    };
+    const pick = (what: string) => parseBlkio(read('blkio', `blkio.${scheduled ? 'bfq' : 'throttle'}.${what}_recursive`), deviceName);
     return { bytes: pick('io_service_bytes'), operations: pick('io_serviced') };
   },
   limits(read) {
@@ -141,6 +143,9 @@ export const v2Format: GroupFormat = {
       }),
       ...(pressure !== undefined && { pressure }),
     };
+  },
+  isScheduled() {
+    return false;
   },
   io(read, deviceName) {
     const pressure = parsePressure(read('io', 'io.pressure'));

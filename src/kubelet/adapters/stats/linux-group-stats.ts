@@ -11,8 +11,8 @@ export interface LinuxGroupStatsOptions {
 }
 
 const BUFFER_BYTES = 64 * 1024;
-/** Names of devices change when a disk is plugged in. */
-const DEVICE_NAMES_AGE_MS = 60_000;
+/** Disks are plugged in and their schedulers changed now and then. */
+const DEVICES_AGE_MS = 60_000;
 /** A process may have a million open files: beyond so many they are counted and not looked at. */
 const SOCKETS_LOOKED_AT = 5000;
 
@@ -28,6 +28,7 @@ export class LinuxGroupStats implements GroupStats {
   readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   #devices = new Map<string, string>();
   #devicesAtMs = 0;
+  #isScheduled = false;
 
   constructor(options: LinuxGroupStatsOptions) {
     this.#options = options;
@@ -43,12 +44,13 @@ export class LinuxGroupStats implements GroupStats {
     const memory = this.#format.memory(read, depth);
     if (cpu === undefined || memory === undefined) return undefined;
     if (depth === 'cpuAndMemory') return { atMs, cpu, memory };
+    this.#lookAtDevices();
     const limit = limitOf(read('pids', 'pids.max'));
     return {
       atMs,
       cpu,
       memory,
-      io: this.#format.io(read, (major, minor) => this.#deviceName(major, minor)),
+      io: this.#format.io(read, (major, minor) => this.#devices.get(`${major}:${minor}`) ?? '', this.#isScheduled),
       threads: { current: numberOf(read('pids', 'pids.current')), limit: limit === Infinity ? 0 : limit },
     };
   }
@@ -134,12 +136,11 @@ export class LinuxGroupStats implements GroupStats {
     }
   }
 
-  #deviceName(major: number, minor: number): string {
-    if (this.#options.nowMs() - this.#devicesAtMs > DEVICE_NAMES_AGE_MS) {
-      this.#devices = new Map(parseDisks(this.#read(`${this.#proc}/diskstats`) ?? '').map((disk) => [`${disk.major}:${disk.minor}`, disk.device]));
-      this.#devicesAtMs = this.#options.nowMs();
-    }
-    return this.#devices.get(`${major}:${minor}`) ?? '';
+  #lookAtDevices(): void {
+    if (this.#devices.size > 0 && Math.abs(this.#options.nowMs() - this.#devicesAtMs) < DEVICES_AGE_MS) return;
+    this.#devices = new Map(parseDisks(this.#read(`${this.#proc}/diskstats`) ?? '').map((disk) => [`${disk.major}:${disk.minor}`, disk.device]));
+    this.#isScheduled = this.#format.isScheduled(this.#controls('/'));
+    this.#devicesAtMs = this.#options.nowMs();
   }
 }
 

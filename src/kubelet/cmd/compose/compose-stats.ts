@@ -1,5 +1,6 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { podQos } from '../../../api/qos.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
@@ -42,9 +43,14 @@ export async function openStats(given: { clock: Clock; client: CriClient; imageC
   }
 }
 
-/** As upstream's handlers do: the fastest level costs a quarter of the default one, for a tenth more bytes. */
-const pack = promisify<string, { level: number }, Buffer>(gzip);
-export const gzipText = async (text: string): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await pack(text, { level: 1 }));
+/** The fastest level costs a quarter of the default one, for a tenth more bytes. */
+export async function gzipText(pieces: AsyncIterable<string> | Iterable<string>): Promise<Uint8Array<ArrayBuffer>> {
+  const packed: Buffer[] = [];
+  await pipeline(Readable.from(pieces), createGzip({ level: 1 }), async (source: AsyncIterable<Buffer>) => {
+    for await (const chunk of source) packed.push(chunk);
+  });
+  return new Uint8Array(Buffer.concat(packed));
+}
 
 export interface StatsParts {
   provider: StatsProvider;

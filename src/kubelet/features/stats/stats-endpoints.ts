@@ -25,7 +25,8 @@ export interface StatsEndpointParts {
   stats: { summary(): Promise<Summary>; cpuAndMemory(): Promise<Summary>; resources(): Promise<ResourceSamples>; listing(): Promise<ListingEntry[]> };
   machine: MachineIdentity;
   nowMs: () => number;
-  gzip: (text: string) => Promise<Uint8Array<ArrayBuffer>>;
+  /** Packs as the pieces come: the whole of a large answer is never there unpacked. */
+  gzip: (pieces: AsyncIterable<string> | Iterable<string>) => Promise<Uint8Array<ArrayBuffer>>;
   log: Logger;
 }
 
@@ -38,7 +39,7 @@ export function statsEndpoints(parts: StatsEndpointParts): Map<string, (request:
     ['GET /stats/summary', summary],
     ['POST /stats/summary', summary],
     ['GET /metrics/resource', async (request) => compressedAnswer(parts.gzip, request, resourceText(await parts.stats.resources().catch((error: unknown) => noSummary(parts, error))))],
-    ['GET /metrics/cadvisor', async (request) => compressedAnswer(parts.gzip, request, await listingText(parts))],
+    ['GET /metrics/cadvisor', (request) => compressedAnswer(parts.gzip, request, listingPieces(parts))],
   ]);
 }
 
@@ -60,18 +61,39 @@ async function summaryAnswer(parts: StatsEndpointParts, request: StatsRequest): 
   }
 }
 
-async function listingText({ stats, machine, nowMs }: StatsEndpointParts): Promise<string> {
+async function* listingPieces({ stats, machine, nowMs }: StatsEndpointParts): AsyncGenerator<string> {
   const entries = await stats.listing();
-  const chunks: string[] = [];
-  for (const chunk of cadvisorChunks(machine, entries, nowMs())) if (chunks.push(chunk) % FAMILIES_AT_ONCE === 0) await nextTurn();
-  return chunks.join('');
+  let families = 0;
+  for (const piece of cadvisorChunks(machine, entries, nowMs())) {
+    if (piece !== '') yield piece;
+    if (++families % FAMILIES_AT_ONCE === 0) await nextTurn();
+  }
 }
 
 /** In the text format, packed for whoever takes it, as upstream does. */
-export async function compressedAnswer(gzip: StatsEndpointParts['gzip'], { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>, text: string): Promise<StatsAnswer & { status: 200 }> {
+export async function compressedAnswer(gzip: StatsEndpointParts['gzip'], { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>, text: string | AsyncIterable<string>): Promise<StatsAnswer & { status: 200 }> {
   const headers = { 'Content-Type': TEXT_TYPE };
-  if (!takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
-  return { status: 200, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await gzip(text) };
+  if (takesGzip(acceptEncoding)) return { status: 200, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await gzip(typeof text === 'string' ? [text] : text) };
+  return { status: 200, headers, body: typeof text === 'string' ? text : await joined(text) };
+}
+
+/** As bytes from the beginning: strings of millions of characters would stay in the heap until it is swept. */
+async function joined(pieces: AsyncIterable<string>): Promise<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    const bytes = encoder.encode(piece);
+    parts.push(bytes);
+    length += bytes.length;
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 export function takesGzip(acceptEncoding: string): boolean {

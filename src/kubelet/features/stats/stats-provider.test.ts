@@ -40,7 +40,7 @@ function ground(volumes: readonly MeasuredVolume[] = []) {
     clock, random, log: silentLogger, sources, disks, nodeName: 'node', runtimePods: () => pods,
     place: (uid) => ({ path: `/kubepods/pod${uid}`, parent: `/kubepods/pod${uid}` }), podsGroups: ['/kubepods'],
   });
-  const endpoints = statsEndpoints({ stats: provider, machine: sources.machine, nowMs: () => clock.nowMs(), gzip: (text) => Promise.resolve(new Uint8Array(Buffer.from(`packed ${text}`))), log: silentLogger });
+  const endpoints = statsEndpoints({ stats: provider, machine: sources.machine, nowMs: () => clock.nowMs(), gzip: async (pieces) => new Uint8Array(Buffer.from(`packed ${(await Array.fromAsync(pieces)).join('')}`)), log: silentLogger });
   const ask = async (endpoint: string, query = '', acceptEncoding = '') => {
     const answer = await endpoints.get(endpoint)?.({ method: 'GET', query: new URLSearchParams(query), acceptEncoding });
     assert.ok(answer !== undefined, endpoint);
