@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { isIpv4 } from '../service-routing/select-backends.ts';
+import type { AdmittedPort } from '../service-routing/ruleset.ts';
+import { isIpv4, isPort } from '../service-routing/select-backends.ts';
 
 export interface NodeNetworkOptions {
   readonly kubeconfig: string;
@@ -7,7 +8,7 @@ export interface NodeNetworkOptions {
   /** Undefined: no name service. */
   readonly dns: { readonly address: string; readonly port: number; readonly domain: string; readonly resolvConf: string } | undefined;
   /** Undefined: no service routing. */
-  readonly routing: { readonly chainPrefix: string; readonly podCidr: string; readonly serviceCidr: string } | undefined;
+  readonly routing: { readonly chainPrefix: string; readonly podCidr: string; readonly serviceCidr: string; readonly admitted: readonly AdmittedPort[] } | undefined;
 }
 
 export type ParsedNodeNetwork = { readonly kind: 'run'; readonly options: NodeNetworkOptions } | { readonly kind: 'help' } | { readonly kind: 'error'; readonly error: string };
@@ -23,6 +24,7 @@ Name service and service routing of one node, for a cluster that has neither Cor
   --resolv-conf FILE       names the servers that are asked for all other names (default /etc/resolv.conf)
   --pod-cidr RANGE         addresses of this node's pods; with --service-cidr: route services by iptables
   --service-cidr RANGE     addresses of services
+  --admit IP:PORT/PROTO    let pods reach this port of the node whatever its firewall says; tcp or udp, as often as wanted
   --chain-prefix NAME      of the chains in iptables, at most 14 characters (default KTS)
 `;
 
@@ -31,7 +33,7 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
     const text = { type: 'string' } as const;
     const { values } = parseArgs({
       args: [...args],
-      options: { kubeconfig: text, 'node-name': text, 'dns-listen': text, 'cluster-domain': text, 'resolv-conf': text, 'pod-cidr': text, 'service-cidr': text, 'chain-prefix': text, help: { type: 'boolean' } },
+      options: { kubeconfig: text, 'node-name': text, 'dns-listen': text, 'cluster-domain': text, 'resolv-conf': text, 'pod-cidr': text, 'service-cidr': text, 'chain-prefix': text, admit: { type: 'string', multiple: true, default: [] }, help: { type: 'boolean' } },
     });
     if (values.help === true) return { kind: 'help' };
     const { kubeconfig, 'node-name': nodeName, 'dns-listen': listen, 'pod-cidr': podCidr, 'service-cidr': serviceCidr, 'chain-prefix': chainPrefix = 'KTS' } = values;
@@ -42,8 +44,10 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
     if (!/^[A-Za-z][A-Za-z0-9-]{0,13}$/.test(chainPrefix)) return wrong(`--chain-prefix: ${JSON.stringify(chainPrefix)} is no name of at most 14 letters, digits and dashes`);
     const [, address = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen ?? '') ?? [];
     if (listen !== undefined && (!isIpv4(address) || Number(port) > 65_535)) return wrong(`--dns-listen: ${JSON.stringify(listen)} is no IP:PORT`);
+    const admitted = values.admit.flatMap((each) => admittedPort(each) ?? []);
+    if (admitted.length < values.admit.length) return wrong('--admit: not of the form IP:PORT/tcp or IP:PORT/udp');
     const dns = { address, port: Number(port), domain: values['cluster-domain'] ?? 'cluster.local', resolvConf: values['resolv-conf'] ?? '/etc/resolv.conf' };
-    const routing = podCidr === undefined || serviceCidr === undefined ? undefined : { chainPrefix, podCidr, serviceCidr };
+    const routing = podCidr === undefined || serviceCidr === undefined ? undefined : { chainPrefix, podCidr, serviceCidr, admitted };
     return { kind: 'run', options: { kubeconfig, nodeName, dns: listen === undefined ? undefined : dns, routing } };
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error));
@@ -51,6 +55,11 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
 }
 
 const wrong = (error: string): ParsedNodeNetwork => ({ kind: 'error', error });
+
+function admittedPort(text: string): AdmittedPort | undefined {
+  const [, ip = '', port = '', protocol] = /^([\d.]+):(\d{1,5})\/(tcp|udp)$/.exec(text) ?? [];
+  return isIpv4(ip) && isPort(Number(port)) && (protocol === 'tcp' || protocol === 'udp') ? { ip, protocol, port: Number(port) } : undefined;
+}
 
 function isRange(range: string): boolean {
   const [ip = '', length = ''] = range.split('/');

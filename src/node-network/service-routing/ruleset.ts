@@ -34,6 +34,14 @@ export interface RulesFacts {
   readonly serviceCidr: string;
   /** Bridged packets pass the filter, too. Without it answers between two pods of a bridge go past us: then the node stands in for every client. */
   readonly bridgeNetfilter: boolean;
+  /** What pods may reach on the node itself, whatever its firewall says of others: the API server, the name service. */
+  readonly admitted?: readonly AdmittedPort[];
+}
+
+export interface AdmittedPort {
+  readonly ip: string;
+  readonly protocol: 'tcp' | 'udp';
+  readonly port: number;
 }
 
 /** Upstream's mark for what is to leave with the node's address; who else uses it means the same. */
@@ -77,7 +85,7 @@ class RulesWriter {
   }
 
   finish(): Ruleset {
-    const { chainPrefix, serviceCidr } = this.#facts;
+    const { chainPrefix, serviceCidr, podCidr } = this.#facts;
     const [services, nodePorts, mark, masquerade, refused] = ['SERVICES', 'NODEPORTS', 'MARK', 'POSTROUTING', 'REJECT'].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
     // Addresses of the loopback network cannot leave the machine, so a node port on them would lead nowhere.
     this.#nat.set(services, [...this.#services, `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`]);
@@ -85,11 +93,13 @@ class RulesWriter {
     this.#nat.set(mark, [`-j MARK --set-xmark ${MARK}`]);
     this.#nat.set(masquerade, [`-m mark ! --mark ${MARK} -j RETURN`, '-j MARK --set-xmark 0x4000/0x0', '-j MASQUERADE --random-fully']);
     const rest = (['tcp', 'udp', 'sctp'] as const).map((protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol)}`);
+    const admit = `${chainPrefix}-ADMIT`;
+    const admitted = (this.#facts.admitted ?? []).map(({ ip, protocol, port }) => `-s ${podCidr} -d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j ACCEPT`);
     return {
       nat: { chains: this.#nat, jumps: [{ from: 'PREROUTING', to: services }, { from: 'OUTPUT', to: services }, { from: 'POSTROUTING', to: masquerade }] },
       filter: {
-        chains: new Map([[refused, [...this.#refused, ...rest]]]),
-        jumps: ['INPUT', 'FORWARD', 'OUTPUT'].map((from) => ({ from, to: refused, match: '-m conntrack --ctstate NEW' })),
+        chains: new Map([[refused, [...this.#refused, ...rest]], [admit, admitted]]),
+        jumps: [...['INPUT', 'FORWARD', 'OUTPUT'].map((from) => ({ from, to: refused, match: '-m conntrack --ctstate NEW' })), { from: 'INPUT', to: admit }],
       },
     };
   }

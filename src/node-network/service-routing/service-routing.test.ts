@@ -83,6 +83,12 @@ describe('the rules of services', () => {
     ]);
   });
 
+  it('pods reach what is admitted on the node, others only what the node’s firewall lets them', () => {
+    const { filter } = rulesOf([], [], { admitted: [{ ip: '10.84.0.1', protocol: 'udp', port: 10053 }] });
+    assert.deepEqual(filter.chains.get('KTS-0123abcd-ADMIT'), ['-s 10.84.0.0/22 -d 10.84.0.1/32 -p udp -m udp --dport 10053 -j ACCEPT']);
+    assert.ok(filter.jumps.some(({ from, to }) => from === 'INPUT' && to === 'KTS-0123abcd-ADMIT'));
+  });
+
   it('headless services, names of other hosts and services of another proxy have no rules', () => {
     const labelled = service('c');
     const others = [service('a', { clusterIP: 'None' }), service('b', { type: 'ExternalName', clusterIP: '', externalName: 'example.org' }), { ...labelled, metadata: { ...labelled.metadata, labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } }];

@@ -181,10 +181,11 @@ class ClusterStart {
     return client;
   }
 
-  #startNodeNetwork({ subnet, serviceRange }: ClusterRecord): RunningProgram | undefined {
+  #startNodeNetwork({ subnet, serviceRange, apiPort }: ClusterRecord): RunningProgram | undefined {
     const { dns, serviceRouting } = this.#options;
     if (!dns && !serviceRouting) return undefined;
     const { nodeNetworkConfig, nodeNetworkLog, iptablesChain } = this.#instance;
+    const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map((port) => `--admit=${subnet.gateway}:${port}`);
     const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
     return this.#start({
       name: 'the program for names and services',
@@ -193,7 +194,7 @@ class ClusterStart {
         `--kubeconfig=${nodeNetworkConfig}`,
         `--node-name=${this.#nodeName}`,
         ...(dns ? [`--dns-listen=${subnet.gateway}:${DNS_PORT}`, ...resolvConf] : []),
-        ...(serviceRouting ? [`--pod-cidr=${subnet.cidr}`, `--service-cidr=${serviceRange}`, `--chain-prefix=${iptablesChain}`] : []),
+        ...(serviceRouting ? [`--pod-cidr=${subnet.cidr}`, `--service-cidr=${serviceRange}`, `--chain-prefix=${iptablesChain}`, ...admitted] : []),
       ],
       log: nodeNetworkLog,
       pidFile: nodeNetworkPidFile(this.#instance),
