@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nodes as nodeType } from '../../../api/client/resource-types.ts';
+import type { ResourceType } from '../../../api/client/resource-type.ts';
+import { nodeMetrics, nodes as nodeType, podMetrics } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
@@ -8,7 +9,6 @@ import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Registry, ResourceRequest } from '../../registry/registry.ts';
-import { usageResources } from '../../resources/usage-metrics.ts';
 import { computeNodeUsage, computeUsage } from './compute-usage.ts';
 import { parseResourceMetrics } from './parse-resource-metrics.ts';
 import { UsageCache } from './usage-cache.ts';
@@ -55,6 +55,9 @@ const named = (name: string, labels: Record<string, string> = {}): { name: strin
 const node = (name: string): Node => ({ metadata: named(name, { zone: name }), spec: {}, status: {} });
 const pod = (name: string, nodeName: string): Pod => ({ metadata: { ...named(name, { app: name }), namespace: 'default' }, spec: { containers: [], nodeName } });
 
+/** The rest of a definition is for the machinery around. */
+const definitionOf = (type: ResourceType): ResourceDefinition => ({ type }) as ResourceDefinition;
+
 /** Two nodes, of which `away` does not answer. */
 function ground() {
   const clock = new FakeClock(T0);
@@ -73,7 +76,7 @@ function ground() {
   const pods = [pod('a', 'here'), pod('b', 'here'), pod('c', 'away'), pod('waits', '')];
   const unused = {} as Registry;
   const registry = usageRegistry({ registry: { ...unused, list: () => Promise.resolve({ items: [], resourceVersion: 'stored' }) }, nodes: () => all, pods: () => pods, usage: (of) => cache.usage(of), nowMs: () => clock.nowMs() });
-  const [nodeDefinition, podDefinition] = usageResources as [ResourceDefinition, ResourceDefinition];
+  const [nodeDefinition, podDefinition] = [definitionOf(nodeMetrics), definitionOf(podMetrics)];
   const request = (definition: ResourceDefinition, name = '', namespace = 'default') => ({ definition, namespace, name, subresource: '', context: {} }) as ResourceRequest;
   /** Lets the second look of the first answer happen. */
   const settled = async <T>(work: Promise<T>): Promise<T> => {
