@@ -4,6 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +32,8 @@ interface Result {
 /** One with SPDY alone, one with WebSockets, the newest; those that the machine has. */
 const kubectls = ['/usr/lib/google-cloud-sdk/bin/kubectl.1.27', '/usr/lib/google-cloud-sdk/bin/kubectl.1.33', 'kubectl'].filter((each) => !each.startsWith('/') || existsSync(each));
 
+const webSocketKubectl = kubectls.find((each) => each.endsWith('1.33')) ?? 'kubectl';
+
 function start(program: string, words: readonly string[]): ChildProcess {
   const { cluster } = ground;
   return spawn(program, [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, ...words], { stdio: 'pipe', timeout: 60_000, env: { ...machineEnvironment(), HOME: kubectlHome } });
@@ -51,6 +55,25 @@ async function create(manifest: unknown, name: string): Promise<void> {
   await ground.cluster.kubectl(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
 }
 
+/** Straight to the kubelet, without what the API server knows of who asks. */
+async function ask(method: string, path: string, headers: Record<string, string>): Promise<[number, string]> {
+  const request = httpsRequest({ host: '127.0.0.1', port: kubeletPort, method, path, headers, rejectUnauthorized: false, agent: false });
+  request.end();
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('error', reject);
+    request.on('response', resolve);
+    request.on('upgrade', (response, socket) => {
+      socket.destroy();
+      resolve(response);
+    });
+  });
+  const response = await answered;
+  let body = '';
+  if (response.statusCode !== 101) for await (const chunk of response as AsyncIterable<Buffer>) body += chunk.toString('utf8');
+  return [response.statusCode ?? 0, body];
+}
+
+let kubeletPort = 0;
 const port = 8080;
 
 before(async () => {
@@ -61,12 +84,13 @@ before(async () => {
     cluster: { folder: clusterFolder, flags: ['--kubelet-preferred-address-types=InternalIP'] },
     agent: {
       config: {
-        address: '0.0.0.0', enableSystemLogQuery: true, enableDebugFlagsHandler: true,
+        address: '0.0.0.0', enableServer: true, enableSystemLogQuery: true, streamingConnectionIdleTimeout: '8s',
         authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: join(clusterFolder, 'pki', 'ca.crt') } },
         authorization: { mode: 'Webhook' },
       },
     },
   });
+  kubeletPort = Number(await ground.cluster.kubectl(['get', 'node', 'node', '-o', 'jsonpath={.status.daemonEndpoints.kubeletEndpoint.Port}']));
   const echo = thenSleep(`mkdir -p /www; echo served > /www/index.html; httpd -p ${port} -h /www`);
   await create(pod('talks', { nodeName: 'node', containers: [container('main', { command: echo }), container('tty', { stdin: true, tty: true, command: ['sh'] })] }), 'talks');
 });
@@ -101,10 +125,12 @@ describe('kubectl', { concurrency: 3 }, () => {
             return Number(found);
           });
         const served = await local(port);
-        const answers = await Promise.all(Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${served}/`, { headers: { connection: 'close' } })).text()));
+        const answers = await Promise.all(Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${served}/`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(20_000) })).text()));
         assert.deepEqual([...new Set(answers)], ['served\n']);
         const nobody = connect(await local(1), '127.0.0.1');
         nobody.on('error', () => undefined);
+        nobody.setTimeout(20_000, () => nobody.destroy(new Error('nobody closed it')));
+        nobody.resume();
         await once(nobody, 'close');
         await eventually(async () => assert.match(said, /error forwarding port 1 to pod|connection refused/));
       } finally {
@@ -186,6 +212,57 @@ describe('kubectl', { concurrency: 3 }, () => {
     const post = await run('kubectl', ['create', '--raw', '/api/v1/nodes/node/proxy/run/default/talks/main?cmd=echo+hello', '-f', '/dev/null']);
     assert.equal(post.stdout, 'hello\n', post.stderr);
     assert.match((await run('kubectl', ['create', '--raw', '/api/v1/nodes/node/proxy/checkpoint/default/talks/main', '-f', '/dev/null'])).stderr, /checkpointing of default\/talks\/main failed/);
+  });
+
+  test('who may only read nodes/proxy is let into no container, whichever method leads there', async () => {
+    const { cluster } = ground;
+    await cluster.kubectl(['create', 'serviceaccount', 'reader']);
+    await cluster.kubectl(['create', 'clusterrole', 'proxy-reader', '--verb=get', '--resource=nodes/proxy']);
+    await cluster.kubectl(['create', 'clusterrolebinding', 'proxy-reader', '--clusterrole=proxy-reader', '--serviceaccount=default:reader']);
+    const token = (await cluster.kubectl(['create', 'token', 'reader'])).trim();
+    const reads = { authorization: `Bearer ${token}` };
+    await eventually(async () => assert.equal((await ask('GET', '/pods', reads))[0], 200));
+    const upgrade = { ...reads, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'MDEyMzQ1Njc4OWFiY2RlZg==', 'sec-websocket-version': '13', 'sec-websocket-protocol': 'v5.channel.k8s.io' };
+    for (const path of ['/exec/default/talks/main?command=id&output=1', '/attach/default/talks/main?output=1', '/portForward/default/talks', '/run/default/talks/main?cmd=id']) {
+      for (const [method, headers] of [['GET', upgrade], ['GET', reads], ['POST', reads]] as const) {
+        const [status, body] = await ask(method, path, headers);
+        assert.deepEqual([status, /^Forbidden \(user=system:serviceaccount:default:reader, verb=create, resource=nodes, subresource\(s\)=\[proxy\]\)/.test(body)], [403, true], `${method} ${path}: ${body}`);
+      }
+    }
+    for (const headers of [{}, { connection: 'Upgrade', upgrade: 'SPDY/3.1' }] as Record<string, string>[]) assert.deepEqual(await ask('POST', '/exec/default/talks/main?command=id&output=1', headers), [401, 'Unauthorized']);
+  });
+
+  test('a flood of requests for everything, wrong ones too, leaves the agent as large as it was (CVE-2020-8551)', async () => {
+    const { agent } = ground;
+    const residentMb = (): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.pid}/status`, 'utf8'))?.[1]) / 1024;
+    const token = (await ground.cluster.kubectl(['create', 'token', 'default'])).trim();
+    const paths = ['/pods', '/exec/a/b/c', '/containerLogs/a/b/c?tailLines=-1', '/metrics', '/stats/summary', '/run/a/b/c', '/checkpoint/a/b/c', '/logs/', '/configz', '/debug/pprof/profile', '/%', '//', `/${'x'.repeat(4000)}`];
+    const flood = async (requests: number): Promise<void> => {
+      let left = requests;
+      const worker = async (): Promise<void> => {
+        while (left-- > 0) {
+          const path = `${paths[left % paths.length] ?? ''}${left % 7 === 0 ? `/${left}` : ''}`;
+          await ask(['GET', 'POST', 'PUT', 'BREW'][left % 4] ?? 'GET', path, left % 3 === 0 ? { authorization: `Bearer ${token}` } : { authorization: `Bearer ${left}`, 'x-large': 'y'.repeat(2000) }).catch(() => undefined);
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, worker));
+    };
+    await flood(100);
+    const beforeMb = residentMb();
+    await flood(400);
+    assert.ok(residentMb() < beforeMb + 40, `${residentMb()} MiB, ${beforeMb} before`);
+    const metrics = (await run('kubectl', ['get', '--raw', '/api/v1/nodes/node/proxy/metrics'])).stdout;
+    const series = metrics.split('\n').filter((line) => line.startsWith('kubelet_http_requests_total{'));
+    assert.ok(series.length > 0 && series.length < 60, series.join('\n'));
+    assert.equal((await run('kubectl', ['get', '--raw', '/api/v1/nodes/node/proxy/healthz'])).stdout, 'ok');
+  });
+
+  test('a stream over which nothing goes is cut after streamingConnectionIdleTimeout', async (context) => {
+    const { minor } = (JSON.parse((await run(webSocketKubectl, ['version', '--client', '-o', 'json'])).stdout) as { clientVersion: { minor: string } }).clientVersion;
+    // The pings of a SPDY client keep its stream alive, as they do upstream.
+    if (parseInt(minor, 10) < 31) return context.diagnostic(`kubectl 1.${minor} has no WebSockets`);
+    const cut = await run(webSocketKubectl, ['exec', 'talks', '-c', 'main', '--', 'sleep', '50']);
+    assert.deepEqual([cut.code === 0, cut.stdout], [false, '']);
   });
 
   test('streams that are cut leave nothing behind in the agent', async () => {
