@@ -135,6 +135,19 @@ describe('the statuses of pods at the API server', () => {
     assert.deepEqual([told()?.phase, told()?.reason], ['Running', 'next']);
   });
 
+  it('of a static pod are told at once to each object made anew for it, however often in a row', async () => {
+    const { clock, api, seen, uploader, say, told } = setUp({ changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
+    say(running);
+    await clock.settle();
+    for (const again of ['mirror-2', 'mirror-3', 'mirror-4']) {
+      api.remove(pods, key);
+      seen.pod = api.seed(pods, buildPod({ 'metadata.uid': again, 'spec.nodeName': 'n1', 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' }, 'status.phase': 'Pending' }));
+      uploader.wake(uid);
+      await clock.settle();
+      assert.equal(told()?.phase, 'Running', again);
+    }
+  });
+
   it('that are refused for good are told to nobody again until they change', async () => {
     const { clock, api, uploader, say } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);

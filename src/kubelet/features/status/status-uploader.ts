@@ -133,7 +133,7 @@ export class StatusUploader {
     }
     if (task.reconciles) progress.reconciledAtMs = clock.monotonicMs();
     const answered = await client.patch(pods, keyOf(pod), { type: 'strategic', body: task.patch }, { subresource: 'status' });
-    progress.told = { version, answered: onWritten(answered)?.status ?? {}, patch: textOf(task.patch) };
+    progress.told = { objectUid: pod.metadata.uid, version, answered: onWritten(answered)?.status ?? {}, patch: textOf(task.patch) };
   }
 
   /** Whether to go on at once. */
@@ -148,7 +148,7 @@ export class StatusUploader {
     }
     if (task.kind === 'patch' && isApiError(error, 'Invalid', 'BadRequest')) {
       log.error('the API server refuses the status of a pod', fields);
-      progress.told = { version: task.version, answered: undefined, patch: textOf(task.patch) };
+      progress.told = { objectUid: task.pod.metadata.uid, version: task.version, answered: undefined, patch: textOf(task.patch) };
       return true;
     }
     progress.failures++;

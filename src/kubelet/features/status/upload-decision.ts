@@ -5,6 +5,8 @@ import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 
 /** What the API server was told last of a pod. */
 export interface Told {
+  /** The object it was told of: a mirror pod may be deleted and made anew while its pod runs on. */
+  objectUid: string;
   version: number;
   /** What it made of it; undefined when it refused it for good. */
   answered: PodStatus | undefined;
@@ -37,7 +39,8 @@ const RECONCILE_MS = 10_000;
 
 /** What the API server is to be told of a pod now (upstream: status_manager.go syncPod, needsReconcile, canBeDeleted). */
 export function computeUpload(facts: UploadFacts): Upload {
-  const { pod, own, version, told, isReleased } = facts;
+  const { pod, own, version, isReleased } = facts;
+  const told = facts.told?.objectUid === pod.metadata.uid ? facts.told : undefined;
   if (version === 0) return { kind: 'nothing' };
   const status = pod.status ?? {};
   const patch = computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, own));
