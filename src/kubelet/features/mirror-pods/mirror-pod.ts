@@ -31,7 +31,7 @@ export interface MirrorFacts {
   found: Pod | undefined;
   /** undefined while the node is not in the API, or about to leave it. */
   node: { name: string; uid: string } | undefined;
-  /** A static pod of the name is being stopped: it is shown until nothing of it is left. */
+  /** A static pod of the name is being stopped: it is shown until nothing of it is left, also when the next one of the name waits for that. */
   isEnding: boolean;
   /** All sources have said which pods there are: what has no pod is an orphan. */
   sourcesReady: boolean;
@@ -42,7 +42,9 @@ export type MirrorAction = { kind: 'nothing' } | { kind: 'delete'; mirror: Pod }
 /** Upstream: kubelet.go tryReconcileMirrorPods, kubelet_pods.go HandlePodCleanups. */
 export function computeMirrorAction({ pod, found, node, isEnding, sourcesReady }: MirrorFacts): MirrorAction {
   if (found !== undefined && !isMirrorPod(found)) return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
-  if (pod === undefined) return found === undefined || isEnding || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
+  // The copy tells of the one that ends (upstream: only SyncPod replaces it, which runs when the pod before has ended).
+  if (isEnding) return { kind: 'nothing' };
+  if (pod === undefined) return found === undefined || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
   // A copy that an earlier node of this name owns would go with it.
   if (found !== undefined) return isDeleted(found) || !isMirrorOf(found, pod) || isOfAnother(found, node) ? { kind: 'delete', mirror: found } : { kind: 'nothing' };
   return node === undefined ? { kind: 'nothing' } : { kind: 'create', mirror: buildMirror(pod, node) };

@@ -80,6 +80,18 @@ describe('the mirror of a static pod', () => {
     assert.equal(await bring(), undefined);
   });
 
+  it('shows the pod that is being stopped until nothing of it is left, though the next one of its name waits', async () => {
+    const { api, world, bring } = setUp();
+    const first = await bring();
+    Object.assign(world, { pod: manifest('h2'), isEnding: true });
+    await bring();
+    assert.equal((await bring())?.metadata.uid, first?.metadata.uid);
+    await api.delete(podType, key, { gracePeriodSeconds: 0 });
+    assert.equal(await bring(), undefined);
+    world.isEnding = false;
+    assert.equal((await bring())?.metadata.annotations?.['kubernetes.io/config.mirror'], 'h2');
+  });
+
   it('waits for the node to be registered, and for what the API has already', async () => {
     const { api, world, bring } = setUp();
     world.node = undefined;
