@@ -1,6 +1,6 @@
 #!/bin/sh
-# npm run bench: sets the machine up, then measures the agent beside raw CRI calls, and the control plane beside bare stores.
-# npm run bench -- agent|control-plane [OPTION...]: one of them, with its own options; without a name options are those of the agent, --quick of both.
+# npm run bench: sets the machine up, then measures the agent beside raw CRI calls, alone and in a cluster, and the control plane beside bare stores.
+# npm run bench -- agent|cluster|control-plane [OPTION...]: one of them, with its own options; without a name options are those of the agent, --quick of all.
 # npm run bench -- scrape: what an answer with statistics of 100 pods costs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,12 +8,14 @@ sh scripts/setup-machine.sh up
 node=node_modules/.bin/node
 case "${1:-}" in
   agent) shift; exec "$node" test/bench/main.ts "$@" ;;
+  cluster) shift; exec "$node" test/bench/cluster/main.ts "$@" ;;
   control-plane) shift; exec "$node" test/bench/control-plane/main.ts "$@" ;;
   scrape) exec "$node" test/bench/scrape/main.ts ;;
   '' | --quick)
     [ $# -le 1 ] || exec "$node" test/bench/main.ts "$@"
     code=0
     "$node" test/bench/main.ts "$@" || code=$?
+    "$node" test/bench/cluster/main.ts "$@" || code=$?
     "$node" test/bench/control-plane/main.ts "$@" || code=$?
     exit "$code"
     ;;

@@ -19,6 +19,12 @@ const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/pro
 /** What a best-effort container gets. */
 const RESOURCES = { cpuPeriod: 100_000n, cpuQuota: 0n, cpuShares: 2n };
 
+/** Of the service `kubernetes`. */
+const SERVICE_ENVIRONMENT = Object.entries({
+  KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443', KUBERNETES_SERVICE_PORT_HTTPS: '443', KUBERNETES_PORT: 'tcp://10.96.0.1:443', KUBERNETES_PORT_443_TCP: 'tcp://10.96.0.1:443',
+  KUBERNETES_PORT_443_TCP_PROTO: 'tcp', KUBERNETES_PORT_443_TCP_PORT: '443', KUBERNETES_PORT_443_TCP_ADDR: '10.96.0.1',
+}).map(([key, value]) => ({ key, value: Buffer.from(value) }));
+
 /** Labels are as many and as long as the agent's, and do not say that the pod is a kubelet's: the agent on the same runtime must leave it alone. */
 function labels(name: string, container?: string): Record<string, string> {
   return {
@@ -33,18 +39,22 @@ export class RawPod {
   readonly #cri: CriClient;
   readonly #sandbox: PartialMessage<PodSandboxConfig>;
   readonly #files: string;
+  readonly #inCluster: boolean;
   #sandboxId = '';
   #containerIds: string[] = [];
 
-  constructor(containerd: TestContainerd, name: string) {
+  /** `inCluster`: with a service account's token mounted and the API server's address in the environment, as pods of a cluster have them. */
+  constructor(containerd: TestContainerd, name: string, { inCluster = false }: { inCluster?: boolean } = {}) {
     const { instance, cgroupRoot } = containerd;
     this.#cri = containerd.cri;
+    this.#inCluster = inCluster;
     this.#files = join(instance.dataDir, 'raw', name);
     const logDirectory = join(instance.podLogsDir, `default_${name}_${name}`);
     mkdirSync(this.#files, { recursive: true });
     mkdirSync(logDirectory, { recursive: true });
     writeFileSync(join(this.#files, 'etc-hosts'), '127.0.0.1\tlocalhost\n');
     writeFileSync(join(this.#files, 'termination-log'), '');
+    if (inCluster) mkdirSync(join(this.#files, 'token'), { recursive: true });
     this.#sandbox = {
       metadata: { name, namespace: 'default', uid: name, attempt: 0 },
       hostname: name,
@@ -88,8 +98,16 @@ export class RawPod {
 
   /** StopContainer, StopPodSandbox, RemoveContainer, RemovePodSandbox. */
   async remove(): Promise<void> {
+    await this.stop();
+    await this.removeStopped();
+  }
+
+  async stop(): Promise<void> {
     await this.#cri.runtime.stopContainer({ containerId: this.#current, timeout: 30 });
     await this.#cri.runtime.stopPodSandbox({ podSandboxId: this.#sandboxId });
+  }
+
+  async removeStopped(): Promise<void> {
     for (const containerId of this.#containerIds) await this.#cri.runtime.removeContainer({ containerId });
     await this.#cri.runtime.removePodSandbox({ podSandboxId: this.#sandboxId });
   }
@@ -107,7 +125,8 @@ export class RawPod {
       metadata: { name: 'main', attempt },
       image: { image: WEB_IMAGE },
       command: COMMAND,
-      mounts: [mount('/etc/hosts', 'etc-hosts'), mount('/dev/termination-log', 'termination-log')],
+      envs: this.#inCluster ? SERVICE_ENVIRONMENT : [],
+      mounts: [...(this.#inCluster ? [{ ...mount('/var/run/secrets/kubernetes.io/serviceaccount', 'token'), readonly: true }] : []), mount('/etc/hosts', 'etc-hosts'), mount('/dev/termination-log', 'termination-log')],
       labels: labels(this.#sandbox.metadata?.name ?? '', 'main'),
       logPath: `main/${attempt}.log`,
       linux: {

@@ -1,0 +1,144 @@
+/** The kubelet under measurement: any program with upstream's flags, joined to an API server, on the bench's own containerd and folders. */
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { dirname, join } from 'node:path';
+import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
+import { freePort, RESOLVED_CONF } from '../../../src/up/agent.ts';
+import { machineEnvironment } from '../../../src/up/commands.ts';
+import { lastLines } from '../../../src/up/containerd.ts';
+import { describeProcess, isAlive, pause, type ProcessRecord, stopProcess, writeProcessFile } from '../../../src/up/processes.ts';
+import { kubeletPidFile } from '../../../src/up/teardown.ts';
+import type { TestContainerd } from '../../integration/support/containerd.ts';
+import { processCpuMs, residentMib } from '../process-figures.ts';
+
+export const NODE_NAME = 'bench';
+
+export interface MemberOptions {
+  readonly program: string;
+  /** Of an administrator: who asks the kubelet's server. */
+  readonly kubeconfig: string;
+  readonly nodeKubeconfig: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export class Member {
+  readonly #containerd: TestContainerd;
+  readonly #options: MemberOptions;
+  readonly #port: number;
+  readonly #agent: Agent;
+  #record: ProcessRecord | undefined;
+
+  private constructor(containerd: TestContainerd, options: MemberOptions, port: number) {
+    this.#containerd = containerd;
+    this.#options = options;
+    this.#port = port;
+    const { certificate, key } = readKubeconfig(options.kubeconfig);
+    // What it serves with is signed by itself.
+    this.#agent = new Agent({ keepAlive: true, rejectUnauthorized: false, cert: certificate, key });
+  }
+
+  static async prepare(containerd: TestContainerd, options: MemberOptions): Promise<Member> {
+    const { instance } = containerd;
+    const [port, healthzPort] = await Promise.all([freePort(0), freePort(0)]);
+    mkdirSync(instance.staticPodsDir, { recursive: true });
+    mkdirSync(instance.kubeletRoot, { recursive: true });
+    const clientCaFile = join(instance.kubeletRoot, 'client-ca.crt');
+    writeFileSync(clientCaFile, readKubeconfig(options.kubeconfig).ca ?? '');
+    writeFileSync(instance.kubeletConfig, JSON.stringify({
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      staticPodPath: instance.staticPodsDir,
+      containerRuntimeEndpoint: containerd.endpoint,
+      podLogsDir: instance.podLogsDir,
+      cgroupRoot: containerd.cgroupRoot,
+      cgroupDriver: 'cgroupfs',
+      failCgroupV1: false,
+      failSwapOn: false,
+      // Limits of the group of all pods cannot be set where the machine's own processes are not in groups: upstream's kubelet refuses then.
+      enforceNodeAllocatable: [],
+      address: '127.0.0.1',
+      port,
+      healthzPort,
+      authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCaFile } },
+      authorization: { mode: 'Webhook' },
+      imageGCHighThresholdPercent: 100,
+      evictionHard: { 'memory.available': '100Mi' },
+      ...(existsSync(RESOLVED_CONF) && { resolvConf: RESOLVED_CONF }),
+    }));
+    return new Member(containerd, options, port);
+  }
+
+  /** Returns at once. */
+  start(): void {
+    const { instance } = this.#containerd;
+    const log = openSync(instance.kubeletLog, 'a');
+    const args = ['--config', instance.kubeletConfig, '--kubeconfig', this.#options.nodeKubeconfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.kubeletRoot, 'pki'), '--hostname-override', NODE_NAME];
+    const environment = machineEnvironment();
+    // NODE_OPTIONS: for profiles by hand.
+    const more = process.env['BENCH_NODE_OPTIONS'] === undefined ? {} : { NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] };
+    const child = spawn(this.#options.program, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, ...more, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` } });
+    closeSync(log);
+    if (child.pid === undefined) throw new Error(`cannot start ${this.#options.program}`);
+    writeProcessFile(kubeletPidFile(instance), child.pid);
+    this.#record = describeProcess(child.pid);
+    child.unref();
+  }
+
+  get pid(): number {
+    if (!isAlive(this.#record)) throw this.broken('does not run');
+    return this.#record.pid;
+  }
+
+  broken(what: string): Error {
+    return new Error(`the kubelet ${what}; the end of its log:\n${lastLines(this.#containerd.instance.kubeletLog, 15)}`);
+  }
+
+  /** Runs `work` with the kubelet stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch up. */
+  async asleep<T>(work: () => Promise<T>): Promise<T> {
+    const { pid } = this;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      return await work();
+    } finally {
+      process.kill(pid, 'SIGCONT');
+      await pause(400);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#agent.destroy();
+    await stopProcess(this.#record, 5000);
+  }
+
+  cpuMs(): number {
+    return processCpuMs(this.pid);
+  }
+
+  residentMib(): number {
+    return residentMib(this.pid);
+  }
+
+  /** From the kubelet's server, as an administrator asks. */
+  get(path: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request({ host: '127.0.0.1', port: this.#port, path, agent: this.#agent }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text })).on('error', reject);
+      });
+      outgoing.on('error', reject).end();
+    });
+  }
+
+  /** How many requests it has sent to the API server so far; undefined if it does not say. */
+  async apiRequests(): Promise<number | undefined> {
+    const { status, text } = await this.get('/metrics');
+    if (status !== 200) return undefined;
+    return [...text.matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].reduce((sum, [, value]) => sum + Number(value), 0);
+  }
+}

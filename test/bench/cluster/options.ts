@@ -1,0 +1,86 @@
+/** What `npm run bench -- cluster` can be asked for. Pure. */
+import { parseArgs } from 'node:util';
+import { KubeletError } from '../../../src/base/errors.ts';
+
+const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst30', 'burst100', 'steady', 'scrape'] as const;
+export type ClusterRowName = (typeof ROW_NAMES)[number];
+
+export interface ClusterBenchOptions {
+  readonly only: readonly ClusterRowName[];
+  readonly quick: boolean;
+  /** Of each single-pod row. */
+  readonly samples: number;
+  /** Of 30 pods at once and of 100; agent and floor each. */
+  readonly burstRounds: number;
+  readonly idleSeconds: number;
+  readonly settleSeconds: number;
+  readonly scrapes: number;
+  /** Another kubelet than the one built from this checkout. */
+  readonly kubelet: string | undefined;
+  /** An administrator of another API server than the embedded one. */
+  readonly kubeconfig: string | undefined;
+  /** The node's own credentials there; absent: the administrator's. */
+  readonly nodeKubeconfig: string | undefined;
+  /** What an earlier run with `--kubelet` wrote with `--json`: its medians become the column `upstream`. */
+  readonly upstreamFile: string | undefined;
+  /** Puts the results into docs/benchmarks.md. */
+  readonly write: boolean;
+  readonly jsonFile: string | undefined;
+  readonly logFolder: string | undefined;
+}
+
+export const USAGE = `usage: npm run bench -- cluster [--quick] [--samples N] [--only NAME[,NAME]] [--write] [--json FILE] [--logs FOLDER]
+                                [--kubelet PROGRAM] [--kubeconfig FILE [--node-kubeconfig FILE]] [--upstream FILE]
+
+  --quick                 fewer samples and shorter idle times: for a look, not for the documents
+  --samples N             how often each single-pod row is taken (default 15, quick 5)
+  --only NAME             one row or several: ${ROW_NAMES.join(', ')}
+  --write                 put the results into docs/benchmarks.md
+  --json FILE             every sample, for machines
+  --logs FOLDER           keep the logs of the kubelet and of containerd there
+  --kubelet PROGRAM       measure this kubelet, upstream's for instance, not the one of this checkout
+  --kubeconfig FILE       use this API server, as an administrator, not an embedded control plane
+  --node-kubeconfig FILE  credentials of system:node:bench there, for the kubelet; without it it gets the administrator's
+  --upstream FILE         what a run with --kubelet wrote with --json: shown beside the results
+`;
+
+/** Throws `Invalid` with what is accepted. Undefined means: print the usage. */
+export function parseOptions(args: readonly string[]): ClusterBenchOptions | undefined {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: { quick: flag, write: flag, help: flag, samples: text, only: { type: 'string', multiple: true }, json: text, logs: text, kubelet: text, kubeconfig: text, 'node-kubeconfig': text, upstream: text },
+  });
+  if (values.help) return undefined;
+  const { quick, write, kubelet, kubeconfig } = values;
+  const only = values.only === undefined ? ROW_NAMES : values.only.flatMap((names) => names.split(',')).map(rowName);
+  if (write && (quick || only !== ROW_NAMES || kubelet !== undefined || kubeconfig !== undefined)) {
+    throw new KubeletError('Invalid', '--write: only the results of a whole run of this kubelet in an embedded cluster go into the documents');
+  }
+  if (values['node-kubeconfig'] !== undefined && kubeconfig === undefined) throw new KubeletError('Invalid', '--node-kubeconfig: means something only beside --kubeconfig');
+  return {
+    only, quick, write, kubelet, kubeconfig,
+    samples: values.samples === undefined ? (quick ? 5 : 15) : positive(values.samples),
+    burstRounds: quick ? 1 : 3,
+    idleSeconds: quick ? 20 : 60,
+    settleSeconds: quick ? 8 : 20,
+    scrapes: quick ? 5 : 10,
+    nodeKubeconfig: values['node-kubeconfig'],
+    upstreamFile: values.upstream,
+    jsonFile: values.json,
+    logFolder: values.logs,
+  };
+}
+
+function rowName(text: string): ClusterRowName {
+  const name = ROW_NAMES.find((known) => known === text);
+  if (name === undefined) throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
+  return name;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 1000) throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
+  return value;
+}

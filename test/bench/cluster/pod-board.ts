@@ -1,0 +1,120 @@
+/** Creates and deletes pods through the API, and says at which moment a watch of them showed a pod as wanted: what any client of the cluster sees. */
+import { nodes, pods } from '../../../src/api/client/resource-types.ts';
+import type { Pod } from '../../../src/api/core/pod.ts';
+import type { HttpApiClient } from '../../../src/client/http-api-client.ts';
+import { WEB_IMAGE } from '../../../src/up/images/catalogue.ts';
+import { waitUntil } from '../../../src/up/processes.ts';
+import { COMMAND } from '../raw-pod.ts';
+
+const NAMESPACE = 'default';
+
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly pod: Pod;
+  /** Monotonic, when the event had been read here. */
+  readonly atMs: number;
+}
+
+interface Waiter {
+  readonly accept: (change: Change) => boolean;
+  readonly resolve: (change: Change) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export const isReady = ({ type, pod: { status } }: Change): boolean => type !== 'DELETED' && status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+
+export class PodBoard {
+  readonly #client: HttpApiClient;
+  readonly #nodeName: string;
+  readonly #latest = new Map<string, Change>();
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #ended = new AbortController();
+  /** Events of pods so far: what was said of them, as anybody who watches gets it. */
+  events = 0;
+
+  constructor(client: HttpApiClient, nodeName: string) {
+    this.#client = client;
+    this.#nodeName = nodeName;
+    void this.#follow();
+  }
+
+  /** Asks for all at once, as fast as the API takes them; says when the first was sent. */
+  async create(names: readonly string[], restartPolicy: 'Always' | 'Never' = 'Always'): Promise<number> {
+    const atMs = performance.now();
+    await Promise.all(names.map((name) => this.#client.create(pods, this.#pod(name, restartPolicy))));
+    return atMs;
+  }
+
+  /** Gracefully; says when the first was asked for. */
+  async delete(names: readonly string[]): Promise<number> {
+    const atMs = performance.now();
+    await Promise.all(names.map((name) => this.#client.delete(pods, { namespace: NAMESPACE, name })));
+    return atMs;
+  }
+
+  /** The first event about the pod that is accepted, among the latest known and all that follow. */
+  until(name: string, accept: (change: Change) => boolean, timeoutMs = 60_000): Promise<Change> {
+    const known = this.#latest.get(name);
+    if (known !== undefined && accept(known)) return Promise.resolve(known);
+    const waiters = this.#waiters.get(name) ?? new Set();
+    this.#waiters.set(name, waiters);
+    return new Promise((resolve, reject) => {
+      const settle = <T>(then: (value: T) => void) => (value: T): void => {
+        clearTimeout(timer);
+        waiters.delete(waiter);
+        then(value);
+      };
+      const waiter: Waiter = { accept, resolve: settle(resolve), reject: settle(reject) };
+      const timer = setTimeout(() => waiter.reject(new Error(`pod ${name} did not come to be as wanted within ${timeoutMs / 1000} s; last seen: ${JSON.stringify(this.#latest.get(name) ?? 'nothing').slice(0, 2500)}`)), timeoutMs);
+      waiters.add(waiter);
+    });
+  }
+
+  ready(name: string, timeoutMs?: number): Promise<Change> {
+    return this.until(name, isReady, timeoutMs);
+  }
+
+  deleted(name: string, timeoutMs?: number): Promise<Change> {
+    return this.until(name, ({ type }) => type === 'DELETED', timeoutMs);
+  }
+
+  async nodeReady(timeoutMs: number): Promise<boolean> {
+    return waitUntil(async () => {
+      const node = await this.#client.get(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
+      return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+    }, timeoutMs, 100);
+  }
+
+  /** What this bench made there and is still there, without waiting for the node; then the node. */
+  async clear(): Promise<void> {
+    this.#ended.abort();
+    const { items } = await this.#client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${this.#nodeName}` });
+    await Promise.allSettled(items.map(({ metadata: { name } }) => this.#client.delete(pods, { namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 })));
+    await this.#client.delete(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#ended;
+    try {
+      for await (const event of this.#client.watch(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${this.#nodeName}` }, signal)) {
+        if (event.type === 'ERROR') throw event.error;
+        if (event.type !== 'BOOKMARK') this.#take({ type: event.type, pod: event.object, atMs: performance.now() });
+      }
+      throw new Error('the server ended it');
+    } catch (cause) {
+      if (!signal.aborted) for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(new Error(`the watch of pods ended: ${String(cause)}`));
+    }
+  }
+
+  #take(change: Change): void {
+    this.events += 1;
+    const { name } = change.pod.metadata;
+    this.#latest.set(name, change);
+    for (const waiter of this.#waiters.get(name) ?? []) if (waiter.accept(change)) waiter.resolve(change);
+  }
+
+  #pod(name: string, restartPolicy: string): Pod {
+    const main = { name: 'main', image: WEB_IMAGE, imagePullPolicy: 'IfNotPresent', command: COMMAND };
+    return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: NAMESPACE, labels: { app: 'bench' } }, spec: { nodeName: this.#nodeName, restartPolicy, containers: [main] } } as unknown as Pod;
+  }
+}
