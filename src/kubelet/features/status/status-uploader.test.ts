@@ -40,7 +40,7 @@ function setUp({ changes = {}, slowMs = 0, made = (pod) => pod }: { changes?: Ch
   });
   statuses.onChange((change) => uploader.wake(change.uid));
   const say = (status: PodStatus): boolean => statuses.set(buildPod(), status, 0);
-  return { clock, api, seen, released, uploader, say, told: () => api.peek(pods, key)?.status };
+  return { clock, api, seen, statuses, released, uploader, say, told: () => api.peek(pods, key)?.status };
 }
 
 describe('the statuses of pods at the API server', () => {
@@ -80,6 +80,19 @@ describe('the statuses of pods at the API server', () => {
     assert.equal(told()?.reason, 'newest');
     assert.equal(clock.armedTimers, 0);
   });
+
+  for (const [how, error] of [['taken', undefined], ['refused', new ApiStatusError('ServiceUnavailable', 'away')]] as const) {
+    it(`leave nothing behind when the pod is forgotten before the last one was ${how}`, async () => {
+      const { clock, api, statuses, uploader, say } = setUp({ slowMs: 50 });
+      if (error !== undefined) api.fail('patch', 'pods', error);
+      say(running);
+      await clock.advance(10);
+      statuses.forget(uid);
+      uploader.forget(uid);
+      await clock.advance(100);
+      assert.deepEqual([uploader.size, clock.armedTimers], [0, 0]);
+    });
+  }
 
   it('of an earlier pod of the name never reach a later one', async () => {
     const { clock, api, seen, say } = setUp();

@@ -88,6 +88,11 @@ export class StatusUploader {
     this.#progress.delete(uid);
   }
 
+  /** Of so many pods something is remembered. */
+  get size(): number {
+    return this.#progress.size;
+  }
+
   /** Nothing more is sent. An answer that is still to come is not waited for: the API server may be away. */
   stop(): void {
     this.#stopped = true;
@@ -95,18 +100,20 @@ export class StatusUploader {
   }
 
   async #bring(uid: PodUid): Promise<void> {
-    for (let upload = this.#next(uid); upload !== undefined && !this.#stopped; upload = this.#next(uid)) {
+    for (let task = this.#next(uid); task !== undefined && !this.#stopped; task = this.#next(uid)) {
+      const progress = this.#of(uid);
       try {
-        await this.#send(uid, upload);
-        this.#of(uid).failures = 0;
+        await this.#send(task, progress);
+        progress.failures = 0;
       } catch (error) {
-        if (!this.#refused(uid, upload, error)) return;
+        // The pod may have been forgotten while the answer was on its way: nothing is to come of it then.
+        if (this.#progress.get(uid) !== progress || !this.#refused(uid, task, error)) return;
       }
     }
   }
 
   /** What is to be sent now; undefined when that is nothing, or nothing yet. */
-  #next(uid: PodUid): (Task & { pod: Pod; version: number }) | undefined {
+  #next(uid: PodUid): Task | undefined {
     const { statuses, apiPod, isReleased, clock } = this.#parts;
     const pod = apiPod(uid);
     const own = statuses.get(uid);
@@ -121,10 +128,9 @@ export class StatusUploader {
     return { ...upload, pod, version };
   }
 
-  async #send(uid: PodUid, task: Task & { pod: Pod; version: number }): Promise<void> {
+  async #send(task: Task, progress: Progress): Promise<void> {
     const { client, onWritten, clock, log } = this.#parts;
     const { pod, version } = task;
-    const progress = this.#of(uid);
     if (task.kind === 'delete') {
       await client.delete(pods, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } });
       progress.deleted = pod.metadata.uid;
@@ -137,7 +143,7 @@ export class StatusUploader {
   }
 
   /** Whether to go on at once. */
-  #refused(uid: PodUid, task: Task & { pod: Pod; version: number }, error: unknown): boolean {
+  #refused(uid: PodUid, task: Task, error: unknown): boolean {
     const { log } = this.#parts;
     const progress = this.#of(uid);
     const fields = { pod: podKey(task.pod), podUid: uid, what: task.kind, error: errorMessage(error) };
@@ -181,4 +187,5 @@ export class StatusUploader {
   }
 }
 
-type Task = Exclude<Upload, { kind: 'nothing' | 'later' }>;
+/** What is to be sent, with the object and the version of the status that it was decided by. */
+type Task = Exclude<Upload, { kind: 'nothing' | 'later' }> & { pod: Pod; version: number };
