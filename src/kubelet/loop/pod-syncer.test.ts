@@ -82,7 +82,7 @@ function harness() {
     networkError: () => world.networkError,
     collect: async () => void calls.push('collect'),
     onReleased: (_uid, isReleased) => void (isReleased && calls.push('released')),
-    forget: () => void calls.push('forget'),
+    forget: (_uid, { revived }) => void calls.push(revived ? 'forget, comes again' : 'forget'),
     recorder: { event: (pod, type, reason, message) => void (calls.push(`${type} ${reason}`), said.push(`${pod.metadata.name} ${reason} ${message}`)) },
     clock,
     log: silentLogger,
@@ -315,10 +315,11 @@ describe('cleaning up after a pod', () => {
 
   it('forgets a pod that is gone at once, and keeps what is known of one that is not', () => {
     const { syncer, calls } = harness();
-    syncer.finished({ uid, pod: buildPod(), gone: false });
+    syncer.finished({ uid, pod: buildPod(), gone: false, revived: false });
     assert.deepEqual(calls, ['remove probes']);
-    syncer.finished({ uid, pod: buildPod(), gone: true });
-    assert.deepEqual(calls, ['remove probes', 'remove probes', 'forget']);
+    syncer.finished({ uid, pod: buildPod(), gone: true, revived: false });
+    syncer.finished({ uid, pod: buildPod(), gone: true, revived: true });
+    assert.deepEqual(calls.slice(1), ['remove probes', 'forget', 'remove probes', 'forget, comes again']);
   });
 });
 

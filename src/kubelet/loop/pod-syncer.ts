@@ -70,7 +70,8 @@ export interface PodSyncerParts {
   /** Whether all the pod held of the node was given back: whoever waits for its end need wait no longer. */
   onReleased: (uid: PodUid, isReleased: boolean) => void;
   /** Forgets what is remembered of the pod, at once. */
-  forget: (uid: PodUid, pod: Pod | undefined) => void;
+  /** `revived`: it begins anew under its uid at once. */
+  forget: (uid: PodUid, gone: { pod: Pod | undefined; revived: boolean }) => void;
   recorder: EventRecorder;
   clock: Clock;
   log: Logger;
@@ -194,11 +195,11 @@ export class KubeletPodSyncer implements PodSyncer {
     explain.setOutcome(uid, { failures: [], waits: [] });
   }
 
-  finished({ uid, pod, gone }: { uid: PodUid; pod: Pod | undefined; gone: boolean }): void {
+  finished({ uid, pod, gone, revived }: { uid: PodUid; pod: Pod | undefined; gone: boolean; revived: boolean }): void {
     const { probes, status, forget } = this.#parts;
     probes.removePod(uid);
     this.#passed.delete(uid);
-    if (gone) forget(uid, pod);
+    if (gone) forget(uid, { pod, revived });
     else status.refresh(uid);
   }
 

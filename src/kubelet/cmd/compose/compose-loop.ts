@@ -193,11 +193,16 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     allocation: actors.allocation,
     networkError: () => actors.monitor.networkError(),
     collect: (uid) => collectPod(context, containerGc, uid),
-    onReleased: (uid, isReleased) => clusterPods?.released(uid, isReleased),
-    forget: (uid, pod) => {
+    onReleased: (uid, isReleased) => {
+      clusterPods?.released(uid, isReleased);
+      // It has ended: its copy may make room for the next one of its name.
+      if (isReleased) clusterPods?.reconcileMirrors();
+    },
+    forget: (uid, { pod, revived }) => {
       actors.podRuntime.forgetPod(uid);
       actors.images.forgetPod(uid);
-      records.statuses.forget(uid);
+      if (revived) records.statuses.beginAnew(uid);
+      else records.statuses.forget(uid);
       admission.forget(uid);
       actors.allocation.forget(uid);
       explain.forget(uid);

@@ -40,8 +40,8 @@ function harness(script: { syncMs?: number; killMs?: number; cleanMs?: number; s
       calls.push(`clean ${subject.metadata.uid}${all ? '' : ', keep'}`);
       await sleep(clock, script.cleanMs ?? 0);
     },
-    finished({ uid, gone }) {
-      calls.push(`finished ${uid} ${gone ? 'gone' : 'kept'}`);
+    finished({ uid, gone, revived }) {
+      calls.push(`finished ${uid} ${gone ? 'gone' : 'kept'}${revived ? ', comes again' : ''}`);
     },
   };
   const workers: PodWorkers = new PodWorkers({
@@ -179,7 +179,7 @@ describe('pod workers', () => {
     workers.kill(podUid('a'), { cause: 'removed' });
     workers.update(pod('a'), true);
     await clock.advance(1000);
-    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone', 'sync a']);
+    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone, comes again', 'sync a']);
   });
 
   it('keeps a completed pod finished, and lets go of it when its source removes it', async () => {
@@ -203,7 +203,7 @@ describe('pod workers', () => {
     await clock.advance(100);
     assert.deepEqual(calls.slice(3), ['finished a kept', 'clean a']);
     await clock.advance(1000);
-    assert.deepEqual(calls.slice(5), ['finished a gone', 'sync a']);
+    assert.deepEqual(calls.slice(5), ['finished a gone, comes again', 'sync a']);
   });
 
   it('cleans once more, and fully, a pod removed while it is being cleaned for keeping', async () => {

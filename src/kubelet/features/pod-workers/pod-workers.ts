@@ -28,8 +28,8 @@ export interface PodSyncer {
   syncTerminatingPod(work: { subject: TerminatingSubject; termination: Termination; signal: AbortSignal }): Promise<void>;
   /** Resolves when volumes and cgroups are gone; with `all`, when nothing is left in the runtime either. */
   syncTerminatedPod(work: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void>;
-  /** The pod is finished; `gone` says that it is to be forgotten, at once: a new one of the same uid may follow. */
-  finished(work: { uid: PodUid; pod: Pod | undefined; gone: boolean }): void;
+  /** The pod is finished; `gone` says that it is to be forgotten, at once: a new one of the same uid may follow, and `revived` that it does. */
+  finished(work: { uid: PodUid; pod: Pod | undefined; gone: boolean; revived: boolean }): void;
 }
 
 export interface PodWorkersOptions {
@@ -239,7 +239,7 @@ export class PodWorkers {
     const gone = isForgotten(state);
     this.#queue.forget(uid);
     if (gone) this.#workers.delete(uid);
-    this.#options.syncer.finished({ uid, pod, gone });
+    this.#options.syncer.finished({ uid, pod, gone, revived: revive !== undefined });
     this.#releaseName(uid);
     if (revive !== undefined) this.update(revive, true);
   }

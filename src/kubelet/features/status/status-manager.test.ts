@@ -62,4 +62,21 @@ describe('status manager', () => {
     after.set({ ...pod, status: told.get(uid) }, status('True'));
     assert.deepEqual(after.get(uid), told.get(uid));
   });
+
+  it('counts on the starts of containers of a pod that begins anew, and forgets the rest of it', () => {
+    const manager = new StatusManager(new FakeClock());
+    const terminated = { exitCode: 137, reason: 'Error' };
+    manager.set(pod, {
+      ...status('True'),
+      containerStatuses: [
+        { name: 'ran', image: 'i', imageID: 'id', containerID: 'c://1', ready: false, restartCount: 2, state: { terminated } },
+        { name: 'never', image: 'i', imageID: '', ready: false, restartCount: 0, state: { waiting: { reason: 'ContainerCreating' } } },
+      ],
+    });
+    manager.beginAnew(uid);
+    assert.equal(manager.get(uid)?.conditions, undefined);
+    assert.deepEqual(manager.get(uid)?.containerStatuses?.map(({ restartCount, lastState }) => [restartCount, lastState]), [[3, { terminated }], [0, {}]]);
+    manager.beginAnew(podUid('unknown'));
+    assert.equal(manager.get(podUid('unknown')), undefined);
+  });
 });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
+import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
+import { waitingReasons } from '../../../api/reasons.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import { timestamp } from './container-statuses.ts';
 
@@ -70,6 +71,18 @@ export class StatusManager {
     this.#restored.delete(uid);
   }
 
+  /**
+   * The pod is over and begins anew under its uid. All that lives on is how often its containers were started and how they ended
+   * (upstream: static pods that are taken away and given back; the records that the runtime still has are counted on).
+   */
+  beginAnew(uid: PodUid): void {
+    const earlier = this.get(uid);
+    this.forget(uid);
+    if (earlier === undefined) return;
+    const { initContainerStatuses, containerStatuses } = earlier;
+    this.#restored.set(uid, { phase: 'Pending', initContainerStatuses: initContainerStatuses?.map(startedAgain), containerStatuses: containerStatuses?.map(startedAgain) });
+  }
+
   /** Drops what an earlier run had published of pods that are not known now. To be called when every source has spoken. */
   forgetRestored(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#restored.keys()]) if (!known.has(uid as PodUid)) this.#restored.delete(uid);
@@ -80,6 +93,19 @@ export class StatusManager {
     const stored = [...this.#stored].map(([uid, { status }]) => [uid, status] as const);
     return Object.fromEntries([...this.#restored, ...stored]);
   }
+}
+
+function startedAgain({ name, image, imageID, containerID, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+  const terminated = state?.terminated ?? lastState?.terminated;
+  return {
+    name,
+    image,
+    imageID,
+    ready: false,
+    restartCount: containerID === undefined ? restartCount : restartCount + 1,
+    state: { waiting: { reason: waitingReasons.containerCreating } },
+    lastState: terminated === undefined ? {} : { terminated },
+  };
 }
 
 function withTransitionTimes(conditions: readonly PodCondition[], previous: readonly PodCondition[], now: string): PodCondition[] {
