@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import type { Clock } from '../base/clock.ts';
 import { errorMessage, KubeletError } from '../base/errors.ts';
+import { parseJsonQuietly } from '../base/quiet-parse.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
 import { isSection, textOf } from './kubeconfig-section.ts';
 
@@ -41,7 +42,7 @@ export const runPlugin: RunPlugin = ({ command, args, env, installHint }, info) 
 export function parseExecCredential(text: string, apiVersion: string): ExecCredential {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonQuietly(text);
   } catch (error) {
     throw new Error(`decoding stdout: ${errorMessage(error)}`, { cause: error });
   }

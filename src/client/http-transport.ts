@@ -4,6 +4,7 @@ import { apiErrorFromStatus, ApiStatusError } from '../api/status/api-status-err
 import type { Status } from '../api/status/status.ts';
 import { sleep, systemClock, withDeadline } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
+import { parseJsonQuietly } from '../base/quiet-parse.ts';
 import { jitter, systemRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { watchSilence } from '../base/silence.ts';
@@ -308,7 +309,7 @@ export class HttpTransport implements ApiTransport {
 
   #parse(request: ApiRequest, text: string): unknown {
     try {
-      return JSON.parse(text) as unknown;
+      return parseJsonQuietly(text);
     } catch (error) {
       throw this.#failure(request, error);
     }

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parse } from 'yaml';
 import { errorMessage, KubeletError } from '../base/errors.ts';
+import { parseYamlQuietly } from '../base/quiet-parse.ts';
 import type { ClusterAccess, Impersonation } from './cluster-access.ts';
 import { parseExecPlugin } from './exec-plugin-config.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
@@ -72,7 +72,7 @@ export function parseKubeconfigEntry(text: string, file: string, context?: strin
   const wrong = wrongIn(file);
   let config: unknown;
   try {
-    config = parse(text);
+    config = parseYamlQuietly(text);
   } catch (error) {
     throw wrong(errorMessage(error));
   }
@@ -106,16 +106,18 @@ const wrongIn = (file: string): Wrong => (what) => new KubeletError('Invalid', `
 
 function serverOf(cluster: Section, wrong: Wrong): string {
   const server = cluster['server'];
-  if (typeof server !== 'string' || !URL.canParse(server) || !/^https?:/.test(server)) throw wrong(`server ${JSON.stringify(server ?? '')} is no URL`);
+  if (typeof server !== 'string' || !URL.canParse(server) || !/^https?:/.test(server)) throw wrong(`server ${withoutPassword(server)} is no URL`);
   return server.replace(/\/+$/, '');
 }
 
 /** Upstream takes SOCKS5 and HTTPS proxies, too; who names one is told rather than sent around it. */
 function proxyOf(cluster: Section, wrong: Wrong): string | undefined {
   const proxy = textOf(cluster, 'proxy-url');
-  if (proxy !== undefined && (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:')) throw wrong(`proxy-url ${JSON.stringify(proxy)} is not supported here; only http: is`);
+  if (proxy !== undefined && (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:')) throw wrong(`proxy-url ${withoutPassword(proxy)} is not supported here; only http: is`);
   return proxy;
 }
+
+const withoutPassword = (url: unknown): string => JSON.stringify(typeof url === 'string' ? url.replace(/\/\/[^/@]*@/, '//') : (url ?? ''));
 
 /** `client-key-data` counts before the file `client-key`. */
 function material(section: Section, field: string, file: string): { readonly data?: string; readonly file?: string } {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parse } from 'yaml';
 import { KubeletError } from '../../../base/errors.ts';
+import { parseYamlQuietly } from '../../../base/quiet-parse.ts';
 import type { HttpJsonTarget } from './http-json.ts';
 
 /**
@@ -14,7 +14,7 @@ export function readWebhookKubeconfig(file: string): Omit<HttpJsonTarget, 'timeo
   };
   let config: unknown;
   try {
-    config = parse(readFileSync(file, 'utf8'), { maxAliasCount: 0 });
+    config = parseYamlQuietly(readFileSync(file, 'utf8'), { maxAliasCount: 0 });
   } catch (error) {
     return fail(error instanceof Error ? error.message : String(error));
   }

@@ -55,7 +55,7 @@ export interface Join {
 export async function composeJoin(options: JoinOptions): Promise<Join | undefined> {
   const { flags, rotates, log } = options;
   if (flags.kubeconfig === '') return undefined;
-  const source = new LateKubeconfig(flags.kubeconfig, options.clock);
+  const source = new LateKubeconfig(flags.kubeconfig, options.clock, log);
   const fault = await faultOf(options);
   const needsBootstrap = flags.bootstrapKubeconfig !== '' && fault !== undefined;
   await refuseIfNothing(options, needsBootstrap);
@@ -171,15 +171,18 @@ async function writeKubeconfig({ kubeconfig, bootstrapKubeconfig }: JoinOptions[
   await writeSecretFile(path.resolve(kubeconfig), stringify(kubeconfigAfterBootstrap({ ...access, authority }, pemPath), { lineWidth: 0 }));
 }
 
-/** A kubeconfig that may not be there yet, or not be usable now. */
+/** A kubeconfig that may not be there yet, or not be usable now. One that goes bad later is said once; what stood there before counts on. */
 class LateKubeconfig implements AccessSource {
   readonly #file: string;
   readonly #clock: Clock;
+  readonly #log: Logger;
   #source: KubeconfigSource | undefined;
+  #problem: string | undefined;
 
-  constructor(file: string, clock: Clock) {
+  constructor(file: string, clock: Clock, log: Logger) {
     this.#file = file;
     this.#clock = clock;
+    this.#log = log;
   }
 
   // Not async by need, but so that whatever is thrown is a rejection.
@@ -197,9 +200,15 @@ class LateKubeconfig implements AccessSource {
 
   #open(): KubeconfigSource {
     try {
-      return (this.#source ??= new KubeconfigSource(this.#file, { clock: this.#clock }));
+      return (this.#source ??= new KubeconfigSource(this.#file, { clock: this.#clock, onUnusable: (error) => this.#unusable(error) }));
     } catch (error) {
       throw new ApiStatusError('ServiceUnavailable', `the node has not joined a cluster yet: ${errorMessage(error)}`, undefined, { cause: error });
     }
+  }
+
+  #unusable(error: unknown): void {
+    const problem = errorMessage(error);
+    if (problem !== this.#problem) this.#log.error('the kubeconfig has become unusable; what stood in it before counts on', { kubeconfig: this.#file, error: problem });
+    this.#problem = problem;
   }
 }

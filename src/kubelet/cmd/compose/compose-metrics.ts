@@ -16,6 +16,7 @@ import { compressedAnswer } from '../../features/stats/stats-endpoints.ts';
 import { gateStates } from '../../model/config/feature-gates.ts';
 import type { OwnUsage } from '../../adapters/stats/own-usage.ts';
 import { buildLabels } from '../flags/flags-version.ts';
+import type { CertificateFigures } from './certificate-figures.ts';
 import type { Actors, Knowledge } from './compose-context.ts';
 import type { LoopParts } from './compose-loop.ts';
 import type { ComposeSettings } from './compose-settings.ts';
@@ -131,7 +132,20 @@ export function composeMetrics({ metrics, starts, probes }: Observation, parts: 
   main.collect(() => collectDisks(metrics, parts));
   const ownUsage = world.observe?.ownUsage;
   if (ownUsage !== undefined) observeProcess(metrics, ownUsage);
+  const certificates = world.observe?.certificates;
+  if (certificates !== undefined) observeCertificates(metrics, certificates);
   return metricsEndpoints({ metrics, answer: (request, text) => compressedAnswer(gzipText, request, text) });
+}
+
+/** Upstream: certificate/kubelet.go. What nobody manages never ends. */
+export function observeCertificates({ main }: Pick<AgentMetrics, 'main'>, figures: CertificateFigures): void {
+  figures.onServerRotated((ageSeconds) => main.observe('kubelet_certificate_manager_server_rotation_seconds', {}, ageSeconds));
+  main.collect(() => {
+    main.set('kubelet_certificate_manager_client_ttl_seconds', {}, figures.clientTtlSeconds());
+    main.set('kubelet_certificate_manager_server_ttl_seconds', {}, figures.serverTtlSeconds());
+    main.setTotal('kubelet_certificate_manager_client_expiration_renew_errors', {}, figures.clientRenewErrors);
+    main.setTotal('kubelet_server_expiration_renew_errors', {}, figures.serverRenewErrors);
+  });
 }
 
 function collectPods(metrics: AgentMetrics, { knowledge, loop, world, actors }: MetricsParts): void {

@@ -91,7 +91,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     disk: { diskUsage },
     machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
     network: linuxNetwork,
-    observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin) },
+    observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin), certificates },
     stats: await openStats({ clock, client, imageClient, agentGroup: config.cgroups.kubelet, log }),
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),

@@ -17,6 +17,7 @@ import type { PluginDial } from '../../ports/plugin-dial.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.ts';
 import type { NodeStatsSources } from '../../ports/stats.ts';
+import type { CertificateFigures } from './certificate-figures.ts';
 
 /** Facts of the machine, read once at start. */
 export interface MachineFacts {
@@ -87,6 +88,7 @@ export interface World {
     /** Calls `listener` at the end of each call to the runtime. */
     runtimeCalls: (listener: (call: CriCallRecord) => void) => void;
     ownUsage: () => OwnUsage;
+    certificates?: CertificateFigures;
   };
   /** Absent: nothing is measured, and the endpoints of statistics are not there. */
   stats?: NodeStatsSources;
