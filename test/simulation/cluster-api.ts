@@ -11,6 +11,9 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { ClusterApi } from '../../src/kubelet/ports/cluster-api.ts';
 import type { Gate, Life } from './mortal.ts';
 
+/** From so long on it was an outage. */
+const OUTAGE_MS = 5000;
+
 /** What an agent did to a pod object. */
 export interface PodWrite {
   verb: 'patch' | 'delete';
@@ -53,9 +56,11 @@ export class SimulatedApi {
   }
 
   #clientOf(life: Life, gate: Gate): ApiClient {
-    const call = async <T>(verb: string, target: unknown, work: () => Promise<T>): Promise<T> => await this.#call({ life, gate, verb, target }, work);
+    const reach = new Reach(this.#clock);
+    const call = async <T>(verb: string, target: unknown, work: () => Promise<T>): Promise<T> => reach.noted(() => this.isAway, this.#call({ life, gate, verb, target }, work));
     const { server } = this;
     return {
+      onReturn: (listener) => reach.onReturn(listener),
       get: (type, key, options) => call('get', key, () => server.get(type, key, options)),
       list: (type, namespace, options) => call('list', namespace, () => server.list(type, namespace, options)),
       watch: (type, namespace, options, signal) => this.#watch({ life, type, namespace, options, signal }),
@@ -120,6 +125,37 @@ export class SimulatedApi {
 
   #travel(): Promise<void> {
     return new Promise((resolve) => this.#clock.setTimer(1 + this.#random.next() * 8, resolve));
+  }
+}
+
+/** As the client over HTTP does it: an answer after seconds without one is told. */
+class Reach {
+  readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
+  #lostAtMs: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  onReturn(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async noted<T>(isAway: () => boolean, call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } finally {
+      if (isAway()) this.#lostAtMs ??= this.#clock.monotonicMs();
+      else this.#answered();
+    }
+  }
+
+  #answered(): void {
+    const lostAtMs = this.#lostAtMs;
+    this.#lostAtMs = undefined;
+    if (lostAtMs !== undefined && this.#clock.monotonicMs() - lostAtMs >= OUTAGE_MS) for (const listener of [...this.#listeners]) listener();
   }
 }
 

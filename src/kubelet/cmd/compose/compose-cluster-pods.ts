@@ -47,22 +47,20 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
     random,
     log,
   });
-  const uploader: StatusUploader = new StatusUploader({
-    client: cluster.status,
-    statuses: records.statuses,
-    apiPod: (uid) => apiPodOf(source, parts.podOf(uid)),
-    isReleased: (uid) => released.has(uid),
-    onWritten: (pod) => source.noteWritten(pod),
-    clock,
-    random,
-    log,
-  });
+  const apiPod = (uid: PodUid): Pod | undefined => apiPodOf(source, parts.podOf(uid));
+  const isReleased = (uid: PodUid): boolean => released.has(uid);
+  const uploader: StatusUploader = new StatusUploader({ client: cluster.status, statuses: records.statuses, apiPod, isReleased, onWritten: (pod) => source.noteWritten(pod), clock, random, log });
   const mirrors = new MirrorPods({ client: cluster.objects, facts: (fullName) => mirrorFacts(context, { source, ...parts }, fullName), recorder, clock, random, log });
   const reconcileMirrors = (): void => {
     for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName))) mirrors.reconcile(fullName);
   };
   records.statuses.onChange(({ uid }) => uploader.wake(uid));
   node.watch.onChange(reconcileMirrors);
+  const unfollow = cluster.status.onReturn?.(() => {
+    uploader.wakeAll(parts.workers().known().keys());
+    reconcileMirrors();
+    goOn(context, parts.workers());
+  });
   return {
     source,
     mirrors,
@@ -79,10 +77,17 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
       uploader.forget(uid);
     },
     stop: () => {
+      unfollow?.();
       uploader.stop();
       mirrors.stop();
     },
   };
+}
+
+/** What an outage held up does not wait for its next try. */
+function goOn({ knowledge, links }: LoopContext, workers: PodWorkers): void {
+  knowledge.eventUploader?.retryNow();
+  links.post({ kind: 'sync', uids: [...workers.known().keys()].filter((uid) => workers.retryOf(uid).lastError !== undefined) });
 }
 
 /** A static pod is told of by its mirror, when that shows it as it is now (upstream: TranslatePodUID). */

@@ -47,6 +47,28 @@ describe('events on their way to the API server', () => {
     assert.deepEqual(stored(), ['a.1 7']);
   });
 
+  it('go on at once when the server is heard of again', async () => {
+    const { api, clock, uploader, said, stored } = setUp();
+    const outage = api.script(() => away);
+    uploader.put('a', said('a'));
+    await clock.advance(60_000);
+    outage();
+    uploader.retryNow();
+    await clock.settle();
+    assert.deepEqual([stored(), clock.armedTimers], [['a.1 1'], 1]);
+  });
+
+  it('of a boot are not too old when the wall clock is set right', async () => {
+    const { api, clock, uploader, said, stored } = setUp();
+    const outage = api.script(() => away);
+    uploader.put('a', said('a'));
+    await clock.settle();
+    clock.stepWall(50 * 365 * 24 * 3_600_000);
+    outage();
+    await clock.advance(20_000);
+    assert.deepEqual(stored(), ['a.1 1']);
+  });
+
   it('wait for a server that is away, and are written once each as they are by then', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);

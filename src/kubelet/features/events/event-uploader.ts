@@ -33,11 +33,11 @@ const GENTLE_MS = 50;
 
 interface Waiting {
   readonly event: Event;
-  /** Wall time. */
+  /** Monotonic: a wall clock that is set right after the boot ages nothing. */
   readonly sinceMs: number;
 }
 
-/** `again`: the same event, later. `failed` says how the server took it. */
+/** `away`: it says nothing of this event. `failed`: it may break on this one. */
 type Outcome = 'done' | 'away' | 'failed';
 
 /**
@@ -54,6 +54,7 @@ export class EventUploader {
   readonly #written = new BoundedMap<string, true>(KNOWN_LIMIT);
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
+  #retry: AbortController | undefined;
   #dropped = 0;
 
   constructor(options: EventUploaderOptions) {
@@ -63,7 +64,7 @@ export class EventUploader {
   /** `key` is the same for an event that stands in an earlier one's place. */
   put(key: string, event: Event): void {
     if (this.#stop.signal.aborted) return;
-    const sinceMs = this.#options.clock.nowMs();
+    const sinceMs = this.#options.clock.monotonicMs();
     this.#queue.delete(key);
     if (this.#queue.size >= QUEUE_LIMIT) this.#makeRoom();
     this.#queue.set(key, { event, sinceMs });
@@ -75,8 +76,14 @@ export class EventUploader {
     return this.#queue.size;
   }
 
+  /** The API server was heard of: no need to wait on. */
+  retryNow(): void {
+    this.#retry?.abort();
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.retryNow();
     await this.#work;
   }
 
@@ -96,7 +103,7 @@ export class EventUploader {
     let gentle = false;
     while (this.#queue.size > 0 && !signal.aborted) {
       const [key, waiting] = this.#queue.entries().next().value as [string, Waiting];
-      if (clock.nowMs() - waiting.sinceMs > KEPT_MS) {
+      if (clock.monotonicMs() - waiting.sinceMs > KEPT_MS) {
         this.#queue.delete(key);
         continue;
       }
@@ -117,7 +124,9 @@ export class EventUploader {
         failures = 0;
         continue;
       }
-      await sleep(clock, jitter(random, backoffDelayMs(RETRY, failures), 0.5), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      this.#retry = new AbortController();
+      await sleep(clock, jitter(random, backoffDelayMs(RETRY, failures), 0.5), this.#retry.signal).catch(() => undefined);
     }
   }
 
