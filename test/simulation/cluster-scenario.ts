@@ -1,3 +1,4 @@
+import type { PodStatus } from '../../src/api/core/pod-status.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
 import { nodes, pods } from '../../src/api/client/resource-types.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -39,6 +40,8 @@ export class ClusterScenario {
   readonly #starts = new Map<string, number>();
   /** When each pod's machine went down under it. */
   #rebootedMs = -1;
+  /** Where the runtime and the record are gone while the API server is away, nobody knows how often containers were started. */
+  #wasSwept = false;
   #count = 0;
 
   constructor(seed: number) {
@@ -111,6 +114,19 @@ export class ClusterScenario {
     this.#rebootedMs = this.node.clock.monotonicMs();
   }
 
+  /** Nothing of any pod is left in the runtime, not even dead containers. */
+  sweep(): void {
+    this.lose();
+    this.#wasSwept = true;
+    const { runtime, cgroups } = this.node;
+    for (const sandbox of runtime.sandboxes()) {
+      runtime.killSandbox(sandbox.id, { withContainers: true });
+      for (const container of runtime.containers(sandbox.config.uid)) runtime.removeContainerByHand(container.id);
+      runtime.removeSandboxByHand(sandbox.id);
+    }
+    cgroups.groups.clear();
+  }
+
   #at(): string {
     return (this.node.clock.monotonicMs() / 1000).toFixed(3);
   }
@@ -138,9 +154,10 @@ export class ClusterScenario {
     const isMirror = before.metadata.annotations?.[annotations.configMirror] !== undefined;
     if (!isMirror && withoutTimes(told) === withoutTimes(now) && before.metadata.resourceVersion !== after.metadata.resourceVersion) this.report(`${who}: a status that differs only in time: ${differenceOf({ verb, before, after })}`);
     if (isTerminal(told.phase) && told.phase !== now.phase) this.report(`${who} went from ${told.phase} to ${now.phase}`);
+    if (isTerminal(told.phase) && endsOf(told) !== '' && endsOf(told) !== endsOf(now)) this.report(`${who} is over, and the ends of its containers became others: ${endsOf(told)} -> ${endsOf(now)}`);
     if (told.startTime !== undefined && told.startTime !== now.startTime) this.report(`${who}: startTime ${told.startTime} became ${now.startTime}`);
     const counts = (pod: Pod): number => pod.status?.containerStatuses?.[0]?.restartCount ?? 0;
-    if (counts(after) < counts(before)) this.report(`${who}: restartCount ${counts(before)} became ${counts(after)}`);
+    if (counts(after) < counts(before) && !this.#wasSwept) this.report(`${who}: restartCount ${counts(before)} became ${counts(after)}`);
     if (conditionOf(before, GATE) !== conditionOf(after, GATE)) this.report(`${who}: a condition of others was changed`);
     if (isTerminal(now.phase) && !isTerminal(told.phase) && this.node.runtime.containers(before.metadata.uid).some((container) => container.state === 'running' && !container.dead)) this.report(`${who} is ${now.phase} and runs`);
     const flipped = conditionOf(before, 'ContainersReady') === 'True' && conditionOf(after, 'ContainersReady') === 'False';
@@ -187,6 +204,8 @@ export class ClusterScenario {
 
   async #restartSettled(): Promise<void> {
     if (this.violations.length > 0) return;
+    // Nothing is settled of which a watch that is half dead has not told yet.
+    this.api.server.endWatches(new ApiStatusError('Expired', 'too old resource version'));
     await this.advance(20_000);
     const writes: string[] = [];
     const judge = this.api.onPodWrite;
@@ -279,6 +298,11 @@ export class ClusterScenario {
 
 function differenceOf({ before, after }: PodWrite): string {
   return JSON.stringify(computeStatusPatch('', before.status ?? {}, after?.status ?? {})?.status);
+}
+
+/** How each container ended, as text; those that have not are left out. */
+function endsOf(status: PodStatus): string {
+  return (status.containerStatuses ?? []).flatMap(({ name, state }) => (state?.terminated === undefined ? [] : [`${name} ${state.terminated.exitCode} ${state.terminated.reason}`])).join();
 }
 
 function withoutTimes(value: unknown): string {
@@ -383,6 +407,25 @@ const killAndForget: Act = async (scenario) => {
   return 'kill -9, and the record of statuses is lost';
 };
 
+/** What the agent knew of statuses is older than what it told: it was killed before it was written down. Where the machine went, too, nothing is left to read it from. */
+const killWithOldRecord: Act = async (scenario) => {
+  const path = `${paths.state}/statuses.json`;
+  const { node, random } = scenario;
+  const old = node.files.peek(path);
+  if (old === undefined) return undefined;
+  await scenario.advance(between(random, 100, 30_000));
+  node.kill();
+  await node.files.writeFileAtomic(path, old, 0o600);
+  if (chance(random, 0.5)) {
+    startLater(scenario, 500);
+    return 'kill -9, and the record of statuses is old';
+  }
+  scenario.sweep();
+  startLater(scenario, 5000);
+  for (const { path: mounted } of node.mounts.mounted.toReversed()) if (mounted.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(mounted);
+  return 'kill -9, the runtime is emptied, and the record of statuses is old';
+};
+
 /** Everything that ran is gone, and the API server is away for a while. */
 const reboot: Act = async (scenario) => {
   const { node, api, random } = scenario;
@@ -426,4 +469,4 @@ const deleteNode: Act = (scenario) => {
   return 'the node object is deleted';
 };
 
-const acts: readonly Act[] = [add, add, add, add, add, remove, remove, remove, replace, dropFinalizer, setGate, meddle, outage, outage, storm, storm, forget, mute, kill, kill, killAndForget, killAtCall, killAtCall, reboot, writeManifest, writeManifest, dropManifest, deleteMirror, deleteNode];
+const acts: readonly Act[] = [add, add, add, add, add, remove, remove, remove, replace, dropFinalizer, setGate, meddle, outage, outage, storm, storm, forget, mute, kill, kill, killAndForget, killWithOldRecord, killAtCall, killAtCall, reboot, writeManifest, writeManifest, dropManifest, deleteMirror, deleteNode];

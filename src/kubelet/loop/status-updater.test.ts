@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
+import type { PodStatus } from '../../api/core/pod-status.ts';
 import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
 import type { PodVerdict } from '../features/admission/standing.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
@@ -12,11 +13,11 @@ import { StatusUpdater } from './status-updater.ts';
 const uid = podUid('uid-1');
 const identity = { uid, name: 'web', namespace: 'default' };
 
-function harness(changes: Changes = {}) {
+function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}) {
   const clock = new FakeClock();
   const pod = buildPod(changes);
   const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true, restarts: true, verdict: undefined as PodVerdict | undefined };
-  const statuses = new StatusManager(clock);
+  const statuses = new StatusManager(clock, restored);
   const updater = new StatusUpdater({
     statuses,
     clock,
@@ -53,6 +54,30 @@ describe('the status of a pod', () => {
     const status = updater.refresh(uid);
     const [main] = status?.containerStatuses ?? [];
     assert.deepEqual([status?.phase, status?.startTime, main?.state, main?.restartCount], ['Failed', '2025-01-01T00:00:00Z', { terminated: { exitCode: 7, reason: 'Error' } }, 4]);
+  });
+
+  it('of a pod that is over is what the API server was told, when the record of it is older than that', () => {
+    const running = { name: 'main', image: 'i', imageID: 'id', ready: true, started: true, restartCount: 4, containerID: 'containerd://c', state: { running: { startedAt: '2025-01-01T00:00:00Z' } }, lastState: {} };
+    const ended = { ...running, ready: false, started: false, state: { terminated: { exitCode: 0, reason: 'Completed' } } };
+    const { updater, world } = harness(
+      { 'spec.restartPolicy': 'Never', 'status.phase': 'Succeeded', 'status.containerStatuses': [ended] },
+      { [uid]: { phase: 'Running', startTime: '2025-01-01T00:00:00Z', containerStatuses: [running] } },
+    );
+    world.restarts = false;
+    for (const phase of ['syncing', 'finished'] as const) {
+      world.worker = { ...world.worker, phase } as WorkerState;
+      const status = updater.refresh(uid);
+      const [main] = status?.containerStatuses ?? [];
+      assert.deepEqual([status?.phase, main?.state, main?.restartCount], ['Succeeded', { terminated: { exitCode: 0, reason: 'Completed' } }, 4]);
+    }
+  });
+
+  it('counts on from what the API server was told, when the record is older than that, and from the record when it is not', () => {
+    const restarted = (restartCount: number): PodStatus => ({ phase: 'Running', startTime: '2025-01-01T00:00:00Z', containerStatuses: [{ name: 'main', image: 'i', imageID: 'id', ready: true, restartCount, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: {} }] });
+    for (const [told, recorded] of [[2, 1], [1, 2], [2, 2]] as const) {
+      const { updater } = harness({ 'status.phase': 'Running', 'status.containerStatuses': restarted(told).containerStatuses }, { [uid]: restarted(recorded) });
+      assert.equal(updater.refresh(uid)?.containerStatuses?.[0]?.restartCount, 2);
+    }
   });
 
   it('starts, for a pod that is found running, when its sandbox was made and not when the agent was', () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Pod } from '../../api/core/pod.ts';
-import type { PodStatus } from '../../api/core/pod-status.ts';
+import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
 import { annotations } from '../../api/annotations.ts';
 import { isStaticPod } from '../../api/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
@@ -73,15 +73,14 @@ export class StatusUpdater {
   }
 
   compute(pod: Pod): PodStatus {
-    const { statuses, worker, rules, probes, failures, runtimeName, hostIps } = this.#parts;
+    const { worker, rules, probes, failures, runtimeName, hostIps } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     const verdict = this.#parts.verdict(uid);
     if (verdict?.kind === 'rejected') return rejectedStatus(pod, verdict);
     const phase = worker(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
     const isTerminal = phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
-    // What the API server was told by an earlier run is as good as the record of it (upstream: generateAPIPodStatus).
-    const previous = statuses.get(uid) ?? (isStaticPod(pod) ? undefined : pod.status);
+    const previous = this.#previous(pod);
     const status = generatePodStatus({
       pod,
       runtime,
@@ -99,6 +98,18 @@ export class StatusUpdater {
       ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
     });
     return withVerdict(status, verdict);
+  }
+
+  /**
+   * What was last told of the pod. What the API server was told by an earlier run is as good as the record of it (upstream: generateAPIPodStatus),
+   * and better when it is ahead of the record, which was written late then.
+   */
+  #previous(pod: Pod): PodStatus | undefined {
+    const { statuses } = this.#parts;
+    const uid = podUid(pod.metadata.uid);
+    const recorded = statuses.get(uid);
+    if (isStaticPod(pod)) return recorded;
+    return recorded === undefined || (statuses.version(uid) === 0 && isAhead(pod.status, recorded)) ? pod.status : recorded;
   }
 
   /** Milliseconds until the pod's active deadline; undefined without one. */
@@ -120,13 +131,28 @@ export class StatusUpdater {
   }
 }
 
+function isOver(status: PodStatus | undefined): boolean {
+  return status?.phase === 'Failed' || status?.phase === 'Succeeded';
+}
+
+/** What only ever grows tells which of two statuses is the later one: that the pod is over, and how often its containers were started. */
+function isAhead(status: PodStatus | undefined, of: PodStatus): status is PodStatus {
+  if (status?.containerStatuses === undefined) return false;
+  if (isOver(status) !== isOver(of)) return isOver(status);
+  const counts = new Map(all(of).map(({ name, restartCount }) => [name, restartCount]));
+  return all(status).some(({ name, restartCount }) => restartCount > (counts.get(name) ?? 0));
+}
+
+function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus): readonly ContainerStatus[] {
+  return [...initContainerStatuses, ...containerStatuses];
+}
+
 /**
  * Whoever waits for the end of a pod takes what it held for free, and so must not hear of it while a container runs (upstream:
  * status_manager.go mergePodStatus).
  */
 function untilStopped(status: PodStatus, told: PodStatus | undefined, { containers }: PodRuntimeStatus): PodStatus {
-  const isOver = (phase: PodStatus['phase']): boolean => phase === 'Failed' || phase === 'Succeeded';
-  if (!isOver(status.phase) || isOver(told?.phase) || !containers.some(({ state }) => state === 'running')) return status;
+  if (!isOver(status) || isOver(told) || !containers.some(({ state }) => state === 'running')) return status;
   const { reason: _reason, message: _message, ...rest } = status;
   const { phase = 'Pending', reason, message } = told ?? {};
   return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };

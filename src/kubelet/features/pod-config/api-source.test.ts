@@ -126,6 +126,25 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
+  it('remembers of a pod that is over how its containers ended', async () => {
+    const before = setUp();
+    const containerStatuses = [{ name: 'main', image: 'i', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode: 0, reason: 'Completed' } } }];
+    before.api.seed(podType, build('a', { 'status.phase': 'Succeeded', 'status.containerStatuses': containerStatuses }));
+    before.api.seed(podType, build('b', { 'status.phase': 'Running', 'status.containerStatuses': containerStatuses }));
+    before.source.start();
+    await before.clock.settle();
+    await before.source.stop();
+
+    const { clock, api, source } = setUp(JSON.parse(JSON.stringify(before.lines)) as unknown[]);
+    const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
+    source.start();
+    await clock.advance(4000);
+    const ended = ['a', 'b'].map((name) => source.get('default', name)?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode);
+    assert.deepEqual(ended, [0, undefined]);
+    end();
+    await source.stop();
+  });
+
   it('does not bring back what it was told last when the API server tells what is now', async () => {
     const { clock, told, source } = setUp([{ pod: build('old') }, { gone: 'x' }, 'rubbish', { pod: { metadata: {} } }]);
     source.start();

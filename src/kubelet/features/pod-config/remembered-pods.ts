@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/core/pod.ts';
-import { isMirrorPod } from '../../../api/pod.ts';
+import { isMirrorPod, isTerminalPhase } from '../../../api/pod.ts';
 import { sameContent } from './canonical-json.ts';
 
 /** One line of the record: a pod as it is now, or that it is gone. */
@@ -7,7 +7,7 @@ type Line = { pod: Pod } | { gone: string };
 
 /**
  * The pods of this node as the API server had them last, for an agent that starts while the API server is away.
- * What is kept of a status is what others said; the agent's own words are on record elsewhere.
+ * What is kept of a status is what others said; the agent's own words are on record elsewhere, and may be there late: of a pod that is over, all is kept.
  */
 export class RememberedPods {
   readonly #byUid = new Map<string, Pod>();
@@ -54,6 +54,7 @@ export class RememberedPods {
 
 function reduced(pod: Pod): Pod {
   const { resourceVersion: _resourceVersion, ...metadata } = pod.metadata;
+  if (isTerminalPhase(pod)) return { ...pod, metadata };
   const { phase, reason, message, startTime, qosClass, conditions } = pod.status ?? {};
   return { ...pod, metadata, status: { phase, reason, message, startTime, qosClass, conditions } };
 }

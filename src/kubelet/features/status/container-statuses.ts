@@ -97,6 +97,7 @@ function resetInPlace(waiting: ContainerStatus, previous: ContainerStatus): Cont
 function present(facts: ContainerStatusFacts, records: readonly ContainerRuntimeStatus[], previous: ContainerStatus | undefined): ContainerStatus {
   const [newest, older] = records as [ContainerRuntimeStatus, ContainerRuntimeStatus | undefined];
   const id = `${facts.runtimeName}://${newest.id}`;
+  if (previous !== undefined && isBefore(newest, id, previous)) return { ...previous, ready: false };
   let restartCount = Math.max(newest.attempt, previous?.restartCount ?? 0);
   const state = stateOf(newest, id, previous);
   if (newest.state === 'unknown' && previous?.state?.running !== undefined) restartCount = previous.restartCount + 1;
@@ -117,6 +118,12 @@ function present(facts: ContainerStatusFacts, records: readonly ContainerRuntime
   const user = newest.user;
   if (user !== undefined) status.user = { linux: { uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups] } };
   return status;
+}
+
+/** The record of the run that was told of last is gone, and one of an earlier run is still there: what was told stands. */
+function isBefore({ state, attempt, startedAtMs }: ContainerRuntimeStatus, id: string, told: ContainerStatus): boolean {
+  const { terminated } = told.state ?? {};
+  return state === 'exited' && told.containerID !== id && attempt < told.restartCount && Date.parse(terminated?.startedAt ?? '') > startedAtMs;
 }
 
 function lastStateOf(

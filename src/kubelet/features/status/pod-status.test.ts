@@ -129,6 +129,14 @@ describe('container statuses', () => {
     assert.deepEqual([web?.restartCount, web?.lastState?.terminated?.reason, web?.lastState?.terminated?.exitCode], [1, 'ContainerStatusUnknown', 137]);
   });
 
+  it('keeps how the last run ended when only the record of an earlier run is left', () => {
+    const first = exited('web', 137);
+    const second = exited('web', 143, { attempt: 1, startedAtMs: START + 9000, finishedAtMs: START + 12_000 });
+    const told = generate(pod({ restartPolicy: 'Never' }), runtime(second, first));
+    const later = generate(pod({ restartPolicy: 'Never' }), runtime(first), { previous: told });
+    assert.deepEqual(later.containerStatuses, told.containerStatuses);
+  });
+
   it('never lowers a restart count', () => {
     const previous = generate(pod(), runtime(record('web', { attempt: 5 })));
     assert.equal(generate(pod(), runtime(record('web', { attempt: 0, id: containerId('new') })), { previous }).containerStatuses?.[0]?.restartCount, 5);
