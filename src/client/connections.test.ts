@@ -10,12 +10,14 @@ import type { TestContext } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { configMaps } from '../api/client/resource-types.ts';
 import { isApiError } from '../api/status/api-status-error.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { AccessSource, ClusterAccess } from './cluster-access.ts';
 import { withClientCertificate, fixedAccess } from './cluster-access.ts';
 import type { ClientCertificate, ClientCredentials } from './cluster-access.ts';
 import { HttpApiClient } from './http-api-client.ts';
 import { HttpTransport } from './http-transport.ts';
 import type { HttpTransportOptions } from './http-transport.ts';
+import { RequestBudget } from './request-budget.ts';
 import { accessTo, certificates, deadWire, listen, serveTls } from './testing/test-server.ts';
 import type { TestAnswer } from './testing/test-server.ts';
 
@@ -260,4 +262,27 @@ it('a client that was closed leaves no connection behind, and makes none', async
   await closed;
   await assert.rejects(client.get(configMaps, key), unavailable);
   assert.equal(server.sockets.length, 1);
+});
+
+it('a client that is closed lets nobody wait on: not for a turn, not for a connection, not for an answer', async (t) => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+  const port = await listen(silent);
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  const budget = new RequestBudget({ clock: new FakeClock(), qps: 1, burst: 1, waitingLimit: 10 });
+  const access = accessTo(port);
+  const changed: (() => void)[] = [];
+  const source = { current: () => Promise.resolve(access), renew: () => Promise.resolve(access), onChange: (listener: () => void) => (changed.push(listener), () => undefined) };
+  const transport = new HttpTransport(source, { userAgent: 'test' });
+  const gate = budget.gate(0);
+  const ends = ['dialling', 'waiting'].map((name) => transport.lane({ gate }).send({ method: 'GET', path: `/${name}` }).then(() => 'answered', (error: unknown) => (error as Error).message));
+  await once(silent, 'connection');
+  transport.close();
+  assert.deepEqual(await Promise.all(ends), ['dialling', 'waiting'].map((name) => `GET https://127.0.0.1:${port}/${name}: the client was closed`));
+  // Whoever hears of another access now has nothing to mind.
+  for (const listener of changed) listener();
+  await new Promise((resolve) => setImmediate(resolve));
 });

@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
-import { apiErrorFromStatus, ApiStatusError } from '../api/status/api-status-error.ts';
-import type { Status } from '../api/status/status.ts';
+import { ApiStatusError } from '../api/status/api-status-error.ts';
 import { sleep, systemClock, withDeadline } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
 import { parseJsonQuietly } from '../base/quiet-parse.ts';
 import { jitter, systemRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { watchSilence } from '../base/silence.ts';
+import type { ReturnListener } from '../api/client/api-client.ts';
 import type { ClientProblem, ObserveClient } from '../api/client/client-observations.ts';
 import { fixedAccess, isAccessSource } from './cluster-access.ts';
 import type { AccessSource, ClusterAccess } from './cluster-access.ts';
@@ -18,6 +18,7 @@ import { NegotiatedConnections } from './negotiated-connections.ts';
 import type { ConnectionOptions } from './negotiated-connections.ts';
 import { openGate } from './request-budget.ts';
 import type { RequestGate } from './request-budget.ts';
+import { refusal } from './refusal.ts';
 import { requestHeaders } from './request-headers.ts';
 import { afterAnswer, isSentAgain, parseRetryAfterMs } from './retry-rules.ts';
 
@@ -35,8 +36,8 @@ export interface ApiTransport {
   send(request: ApiRequest): Promise<unknown>;
   /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
   stream(path: string, signal: AbortSignal): AsyncGenerator<unknown>;
-  /** Calls `listener` when an answer comes after none had come for seconds. Returns what ends it. */
-  onReturn(listener: () => void): () => void;
+  /** Calls `listener` when an answer comes after none had come for seconds, or the access is another one. Returns what ends it. */
+  onReturn(listener: ReturnListener): () => void;
 }
 
 /** On which terms a lane's requests are sent. */
@@ -91,27 +92,29 @@ interface Opened {
  *    on the old ones end at once, and what else is in flight there may finish.
  * 2. 401 is asked again once with credentials fetched anew, if they are others.
  * 3. 429 and 5xx with Retry-After are asked again when the server says, up to ten times, within the limit of the request; watches leave that to whoever began them.
- * 4. Redirects are not followed. Answers are not compressed: what a node asks for is small, and the processor costs more than a local network.
+ * 4. Who closes it waits for nobody: what is under way fails at once, wherever it is.
+ * 5. Redirects are not followed. Answers are not compressed: what a node asks for is small, and the processor costs more than a local network.
  */
 export class HttpTransport implements ApiTransport {
   readonly #source: AccessSource;
   readonly #options: Required<HttpTransportOptions>;
   readonly #observers = new Set<ObserveClient>();
-  readonly #returnListeners = new Set<() => void>();
+  readonly #returnListeners = new Set<ReturnListener>();
   readonly #endOfSource: () => void;
   #access: ClusterAccess | undefined;
   #connections: Connections | undefined;
   #problem: (ClientProblem & { readonly atMs: number }) | undefined;
-  #isClosed = false;
+  readonly #closed = new AbortController();
 
   constructor(access: ClusterAccess | AccessSource, options: HttpTransportOptions) {
     this.#source = isAccessSource(access) ? access : fixedAccess(access);
     this.#options = { ...defaults, ...options };
-    this.#endOfSource = this.#source.onChange(() => void this.#source.current().then((now) => this.#connectionsTo(now), () => undefined));
+    // What cannot be used, or comes after the end, is the matter of whoever asks next.
+    this.#endOfSource = this.#source.onChange(() => void this.#source.current().then((now) => this.#connectionsTo(now)).catch(() => undefined));
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#closed.abort(new ConnectionFailure('the client was closed'));
     this.#endOfSource();
     this.#connections?.close();
   }
@@ -129,7 +132,7 @@ export class HttpTransport implements ApiTransport {
     return () => void this.#observers.delete(observer);
   }
 
-  onReturn(listener: () => void): () => void {
+  onReturn(listener: ReturnListener): () => void {
     this.#returnListeners.add(listener);
     return () => void this.#returnListeners.delete(listener);
   }
@@ -145,7 +148,9 @@ export class HttpTransport implements ApiTransport {
   }
 
   async send(request: ApiRequest, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): Promise<unknown> {
-    await this.#admit(request, gate);
+    await this.#admit(request, gate, this.#closed.signal).catch((error: unknown) => {
+      throw this.#failure(request, error);
+    });
     const text = await this.#within(request, limitMs, (signal, endMs) => this.#exchange(request, { gate, signal, endMs }));
     return text === '' ? undefined : this.#parse(request, text);
   }
@@ -154,8 +159,10 @@ export class HttpTransport implements ApiTransport {
     const request = { method: 'GET', path } as const;
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal.reason);
+    const close = (): void => controller.abort(this.#closed.signal.reason);
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
+    this.#closed.signal.addEventListener('abort', close, { once: true });
     const { clock, watchIdleMs } = this.#options;
     try {
       await this.#admit(request, gate, controller.signal);
@@ -173,9 +180,10 @@ export class HttpTransport implements ApiTransport {
     } catch (error) {
       // Who gives it up has no problem.
       if (signal.aborted) throw error;
-      throw error instanceof ApiStatusError ? error : this.#failure(request, error);
+      throw this.#failure(request, error);
     } finally {
       signal.removeEventListener('abort', abort);
+      this.#closed.signal.removeEventListener('abort', close);
       controller.abort(new Error('nobody reads it any more'));
     }
   }
@@ -266,18 +274,25 @@ export class HttpTransport implements ApiTransport {
     this.#problem = undefined;
     // A server that only answers now and then is no reason to ask more.
     if (problem === undefined || this.#options.clock.monotonicMs() - problem.atMs < this.#options.outageMs) return;
-    for (const listener of [...this.#returnListeners]) listener();
+    for (const listener of [...this.#returnListeners]) listener('answers');
+  }
+
+  /** Who could not ask before may be able to now: a node that has just joined, a credential that was exchanged. */
+  #accessChanged(now: ClusterAccess): void {
+    if (this.#isClosed) return;
+    this.#connectionsTo(now);
+    for (const listener of [...this.#returnListeners]) listener('admitted');
   }
 
   #connectionsTo(access: ClusterAccess): Connections {
-    if (this.#isClosed) throw new ConnectionFailure('the client was closed');
+    this.#closed.signal.throwIfAborted();
     if (this.#connections !== undefined && (access === this.#access || (this.#access !== undefined && sameTarget(access, this.#access)))) return this.#connections;
     this.#connections?.retire();
     this.#access = access;
     return (this.#connections = new NegotiatedConnections(access, this.#options));
   }
 
-  async #admit({ method }: ApiRequest, gate: RequestGate, signal?: AbortSignal): Promise<void> {
+  async #admit({ method }: ApiRequest, gate: RequestGate, signal: AbortSignal): Promise<void> {
     const waitedMs = await gate.admit(signal);
     const host = this.#access === undefined ? '' : new URL(this.#access.server).host;
     for (const observer of this.#observers) observer({ kind: 'admitted', method, host, waitedMs });
@@ -288,9 +303,9 @@ export class HttpTransport implements ApiTransport {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + limitMs;
     try {
-      return await withDeadline({ clock, limitMs, op: `${request.method} ${request.path}` }, (signal) => work(signal, endMs));
+      return await withDeadline({ clock, limitMs, op: `${request.method} ${request.path}`, signal: this.#closed.signal }, (signal) => work(signal, endMs));
     } catch (error) {
-      throw error instanceof ApiStatusError ? error : this.#failure(request, error);
+      throw this.#failure(request, error);
     }
   }
 
@@ -315,29 +330,15 @@ export class HttpTransport implements ApiTransport {
     }
   }
 
-  #failure({ method, path }: ApiRequest, cause: unknown): ApiStatusError {
+  /** A refusal is one already; all else is one of a server that cannot be reached. */
+  #failure({ method, path }: ApiRequest, error: unknown): ApiStatusError {
+    if (error instanceof ApiStatusError) return error;
+    const cause: unknown = this.#closed.signal.aborted ? this.#closed.signal.reason : error;
     const server = this.#access?.server ?? '';
     const failure = new ApiStatusError('ServiceUnavailable', `${method} ${server}${path}: ${errorMessage(cause)}`, undefined, { cause });
     const { clock } = this.#options;
     const { sinceMs, atMs } = this.#problem ?? { sinceMs: clock.nowMs(), atMs: clock.monotonicMs() };
     this.#problem = { sinceMs, atMs, message: errorMessage(cause) };
     return failure;
-  }
-}
-
-/** The Status of an answer, or one made of its code when it has none: whatever stands between here and the server need not speak JSON. */
-function refusal(code: number, text: string, retryAfterMs: number | undefined): ApiStatusError {
-  const status = asStatus(text) ?? { code, message: `the server answered ${code}: ${text.slice(0, 200)}` };
-  if (retryAfterMs === undefined) return apiErrorFromStatus(status);
-  return apiErrorFromStatus({ ...status, details: { ...status.details, retryAfterSeconds: status.details?.retryAfterSeconds ?? retryAfterMs / 1000 } });
-}
-
-function asStatus(text: string): Status | undefined {
-  try {
-    const status = JSON.parse(text) as Status | null;
-    return status?.kind === 'Status' ? status : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }
