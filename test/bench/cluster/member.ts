@@ -67,6 +67,9 @@ export class Member {
       authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCaFile } },
       authorization: { mode: 'Webhook' },
       imageGCHighThresholdPercent: 100,
+      // Nothing answers there; without it every pod begins with a warning.
+      clusterDNS: ['10.96.0.10'],
+      clusterDomain: 'cluster.local',
       evictionHard: { 'memory.available': '100Mi' },
       ...(existsSync(RESOLVED_CONF) && { resolvConf: RESOLVED_CONF }),
     }));
