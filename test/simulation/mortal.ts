@@ -128,8 +128,8 @@ export function mortalFiles(files: HostFiles, life: Life, gate: Gate): HostFiles
   const watch: HostFiles['watch'] = (path, handlers) => {
     if (!life.alive) return () => undefined;
     const stop = files.watch(path, {
-      onChange: (name, settled) => {
-        if (life.alive) handlers.onChange(name, settled);
+      onChange: (name, settled, removed) => {
+        if (life.alive) handlers.onChange(name, settled, removed);
       },
       onLost: (reason) => {
         if (life.alive) handlers.onLost(reason);

@@ -87,8 +87,9 @@ export interface HostFiles {
   gzip(from: string, to: string): Promise<void>;
   /**
    * Watches a file or directory (not recursive). `onChange` gets the name below it when known. `settled` tells that the content is
-   * complete (renamed into place or deleted) rather than perhaps still being written.
+   * complete (renamed into place or deleted) rather than perhaps still being written. `removed` tells that the file of that name was deleted, though
+   * another may be there by now; one that was moved to another name of its folder, or that another was renamed over, was not.
    * Returns a function that stops it. When the path vanishes or watching is impossible `onLost` is called and the watch is over.
    */
-  watch(path: string, handlers: { onChange: (name: string | undefined, settled: boolean) => void; onLost: (reason: string) => void }): () => void;
+  watch(path: string, handlers: { onChange: (name: string | undefined, settled: boolean, removed: boolean) => void; onLost: (reason: string) => void }): () => void;
 }

@@ -1,4 +1,4 @@
-import { lstatSync, watch as watchPath, type FSWatcher } from 'node:fs';
+import { lstatSync, watch as watchPath, type BigIntStats, type FSWatcher } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
 import { errorMessage } from '../../../base/errors.ts';
@@ -6,14 +6,17 @@ import type { HostFiles } from '../../ports/host-files.ts';
 
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
-/** The rename event before the one at hand; `inode` is what its name was known to be then, undefined when the name was new. */
-interface EarlierRename {
-  name: string;
-  inode: bigint | undefined;
+/** Which file a name stands for: an inode that was freed is soon used again, but it was not born then. */
+interface Identity {
+  inode: bigint;
+  bornNs: bigint;
 }
 
-/** Of names that were there before the watch: nobody looked at them. */
-const NOT_LOOKED_AT = 0n;
+/** The rename event before the one at hand; `file` is what its name was known to be then, undefined when the name was new. */
+interface EarlierRename {
+  name: string;
+  file: Identity | undefined;
+}
 
 /**
  * inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created and moved in (both are `rename`),
@@ -24,6 +27,7 @@ const NOT_LOOKED_AT = 0n;
  * - the name before it in the event stream was this inode, or came and vanished too fast to look at: that was the temporary file it was
  *   renamed from; settled (this catches a write and rename within one tick of the kernel's clock, which leaves ctime equal to mtime);
  * - anything else, and every `change`: perhaps still being written, not settled. The consumer waits a moment.
+ * A name that stands for another file than before, which was not moved there, was removed in between: both events may come when it is back already.
  * A file is watched through its folder, so replacing it by rename does not lose it.
  */
 export function watchHostPath(path: string, handlers: WatchHandlers): () => void {
@@ -40,8 +44,8 @@ class PathWatch {
   #onlyName: string | undefined;
   #folderInode = 0n;
   #over = false;
-  /** Inodes of the names in the folder, as far as they were looked at. */
-  readonly #known = new Map<string, bigint>();
+  /** The names in the folder. */
+  readonly #known = new Map<string, Identity>();
   #lastRename: EarlierRename | undefined;
   #work: Promise<void> = Promise.resolve();
 
@@ -63,11 +67,14 @@ class PathWatch {
       queueMicrotask(() => this.#lose(errorMessage(error)));
       return;
     }
-    void this.#learnNames().catch((error: unknown) => this.#lose(errorMessage(error)));
+    this.#work = this.#learnNames().catch((error: unknown) => this.#lose(errorMessage(error)));
   }
 
   async #learnNames(): Promise<void> {
-    for (const name of await readdir(this.#folder)) if (!this.#known.has(name)) this.#known.set(name, NOT_LOOKED_AT);
+    for (const name of await readdir(this.#folder)) {
+      const info = await inspect(nodePath.join(this.#folder, name));
+      if (info !== undefined) this.#known.set(name, identityOf(info));
+    }
   }
 
   stop(): void {
@@ -84,9 +91,9 @@ class PathWatch {
 
   #onEvent(type: 'rename' | 'change', name: string | null): void {
     if (this.#over) return;
-    if (name === null) return this.#handlers.onChange(undefined, false);
+    if (name === null) return this.#handlers.onChange(undefined, false, false);
     if (type === 'change') {
-      if (this.#isMine(name)) this.#handlers.onChange(name, false);
+      if (this.#isMine(name)) this.#handlers.onChange(name, false, false);
       return;
     }
     // One after the other: answers of the thread pool that overtake each other would make old knowledge look new.
@@ -100,20 +107,31 @@ class PathWatch {
     }
     const info = await inspect(nodePath.join(this.#folder, name));
     const before = this.#lastRename;
-    this.#lastRename = { name, inode: this.#known.get(name) };
+    const earlier = this.#known.get(name);
+    this.#lastRename = { name, file: earlier };
     if (info === undefined) this.#known.delete(name);
-    else this.#known.set(name, info.ino);
+    else this.#known.set(name, identityOf(info));
     if (this.#over || !this.#isMine(name)) return;
     if (info === undefined && this.#onlyName !== undefined) return this.#lose('was removed');
-    if (info === undefined || !info.isFile()) return this.#handlers.onChange(name, true);
-    const touchedAfterWrite = info.size > 0n && info.ctimeNs > info.mtimeNs;
-    const settled = touchedAfterWrite || (await this.#wasMovedFrom(before, name, info.ino));
-    if (!this.#over) this.#handlers.onChange(name, settled);
+    const touchedAfterWrite = info !== undefined && info.size > 0n && info.ctimeNs > info.mtimeNs;
+    const settled = info?.isFile() !== true || touchedAfterWrite || (await this.#wasMovedFrom(before, name, info.ino));
+    const removed = (info === undefined || !settled) && earlier !== undefined && (await this.#isNoMore(earlier, info));
+    if (!this.#over) this.#handlers.onChange(name, settled, removed);
+  }
+
+  /** Whether the file that was there is neither `info`, which is there now, nor under another name of the folder. */
+  async #isNoMore(file: Identity, info: BigIntStats | undefined): Promise<boolean> {
+    if (info !== undefined && isSame(file, info)) return false;
+    for (const name of await readdir(this.#folder)) {
+      const other = await inspect(nodePath.join(this.#folder, name));
+      if (other !== undefined && isSame(file, other)) return false;
+    }
+    return true;
   }
 
   async #wasMovedFrom(before: EarlierRename | undefined, name: string, inode: bigint): Promise<boolean> {
     if (before === undefined || before.name === name) return false;
-    if (before.inode !== undefined && before.inode !== inode) return false;
+    if (before.file !== undefined && before.file.inode !== inode) return false;
     return (await inspect(nodePath.join(this.#folder, before.name))) === undefined;
   }
 
@@ -122,7 +140,15 @@ class PathWatch {
   }
 }
 
-async function inspect(path: string) {
+function identityOf({ ino, birthtimeNs }: BigIntStats): Identity {
+  return { inode: ino, bornNs: birthtimeNs };
+}
+
+function isSame({ inode, bornNs }: Identity, { ino, birthtimeNs }: BigIntStats): boolean {
+  return inode === ino && bornNs === birthtimeNs;
+}
+
+async function inspect(path: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(path, { bigint: true });
   } catch {

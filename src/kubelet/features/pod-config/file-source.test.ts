@@ -175,6 +175,18 @@ test('an editor that moves the old file away before the new one is in place dist
   assert.deepEqual(made.emitted, ['a=a']);
 });
 
+test('a file that is deleted and made again takes its pods away and gives them back, however fast', async () => {
+  const made = await started({ 'a.yaml': podText('a'), 'b.yaml': podText('b') });
+  await made.files.remove(`${DIR}/a.yaml`);
+  await made.files.writeFile(`${DIR}/a.yaml`, podText('a'), 0o644);
+  await made.clock.advance(PERIOD_MS);
+  assert.deepEqual(made.emitted, ['a=a b=a', 'b=a', 'a=a b=a']);
+  await made.files.remove(`${DIR}/a.yaml`);
+  await made.files.writeFile(`${DIR}/a.yaml`, podText('a', 'other'), 0o644);
+  await made.clock.advance(PERIOD_MS);
+  assert.deepEqual(made.emitted.slice(3), ['a=other b=a']);
+});
+
 test('of two files with one pod the first stays, the other is named; it steps in when the first goes', async () => {
   const made = await started({ 'a.yaml': podText('web', 'one'), 'b.yaml': podText('web', 'two') });
   assert.equal(made.last(), 'web=one');

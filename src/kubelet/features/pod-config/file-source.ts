@@ -57,6 +57,8 @@ interface Entry {
   readOnce: boolean;
   /** It was not there when last looked for; gone when it is not there the next time either. */
   missed: boolean;
+  /** It was deleted since it was read; it may be there again. */
+  removed: boolean;
   busy: boolean;
   /** A call on it is out, perhaps for ever. */
   stuck: boolean;
@@ -96,7 +98,7 @@ export class FileSource {
     this.#book = new ProblemBook(options.log);
     const { clock, random, log, files } = options;
     this.#loop = createLoop({ name: 'manifest files', clock, random, log, periodMs: options.periodMs, pass: () => this.#pass() });
-    this.#watch = new FolderWatch({ files, clock, log, longestRetryMs: options.periodMs, onEvent: (name, settled) => this.#onEvent(name, settled), onLost: () => this.#loop.wake() });
+    this.#watch = new FolderWatch({ files, clock, log, longestRetryMs: options.periodMs, onEvent: (name, settled, removed) => this.#onEvent(name, settled, removed), onLost: () => this.#loop.wake() });
   }
 
   start(): void {
@@ -166,14 +168,14 @@ export class FileSource {
     this.#secondLook = clock.setTimer(SECOND_LOOK_MS, () => this.#loop.wake());
   }
 
-  #onEvent(name: string | undefined, settled: boolean): void {
+  #onEvent(name: string | undefined, settled: boolean, removed: boolean): void {
     if (this.#stopped) return;
     const base = path.basename(this.#path);
     if (this.#mode === 'folder' && name !== undefined) {
       // `..data` is the link that swaps a whole folder of links at once.
       if (name.startsWith('..')) this.#loop.wake();
-      else if (!name.startsWith('.')) this.#touch(path.join(this.#path, name), settled);
-    } else if (this.#mode === 'file' && name === base) this.#touch(this.#path, settled);
+      else if (!name.startsWith('.')) this.#touch(path.join(this.#path, name), settled, removed);
+    } else if (this.#mode === 'file' && name === base) this.#touch(this.#path, settled, removed);
     else if (name === undefined || name === base) this.#loop.wake();
   }
 
@@ -182,17 +184,18 @@ export class FileSource {
   #entry(file: string): Entry {
     let entry = this.#entries.get(file);
     if (entry === undefined) {
-      entry = { version: nothing, stamp: undefined, problems: [], duplicates: [], readOnce: false, missed: false, busy: false, stuck: false, again: false, firstTouchMs: 0, lastTouchMs: -TAKE_AWAY_MS, settling: undefined };
+      entry = { version: nothing, stamp: undefined, problems: [], duplicates: [], readOnce: false, missed: false, removed: false, busy: false, stuck: false, again: false, firstTouchMs: 0, lastTouchMs: -TAKE_AWAY_MS, settling: undefined };
       this.#entries.set(file, entry);
     }
     return entry;
   }
 
   /** The file changed: read it now if it is complete, else once it rests. */
-  #touch(file: string, settled: boolean): void {
+  #touch(file: string, settled: boolean, removed = false): void {
     const { clock } = this.#options;
     const entry = this.#entry(file);
     entry.stamp = undefined;
+    entry.removed ||= removed;
     if (settled) {
       entry.settling?.cancel();
       entry.settling = undefined;
@@ -288,9 +291,20 @@ export class FileSource {
       return this.#settle(file, entry, TAKE_AWAY_MS - restedMs);
     }
     entry.readOnce = true;
+    if (entry.removed && content.errors.length === 0) this.#endRemoved(entry, next);
     entry.version = next;
     this.#note(file, entry, [...content.errors, ...content.warnings]);
     if (content.errors.length === 0) lastGood?.note(file, text);
+  }
+
+  /** A file that was deleted took its pods along, though the same ones are in it again (upstream: REMOVE, then ADD; static pods are restarted so). */
+  #endRemoved(entry: Entry, next: FileVersion): void {
+    entry.removed = false;
+    const again = new Set(next.pods.map((pod) => pod.metadata.uid));
+    const ended = entry.version.pods.filter((pod) => again.has(pod.metadata.uid));
+    if (ended.length === 0 || !this.#listed) return;
+    entry.version = { ...entry.version, pods: entry.version.pods.filter((pod) => !ended.includes(pod)) };
+    this.#emit();
   }
 
   /** The version that ran before the agent was restarted, for a manifest that cannot be used now. */

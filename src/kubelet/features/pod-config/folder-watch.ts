@@ -9,7 +9,7 @@ const FIRST_RETRY_MS = 1_000;
  * and aims again. Says the loss once.
  */
 export class FolderWatch {
-  readonly #options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean) => void; onLost: () => void };
+  readonly #options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean, removed: boolean) => void; onLost: () => void };
   #folder: string | undefined;
   /** Stands for the watch in force, so that a late word of an earlier one is not heard. */
   #current: object | undefined;
@@ -17,7 +17,7 @@ export class FolderWatch {
   #retry: Timer | undefined;
   #failures = 0;
 
-  constructor(options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean) => void; onLost: () => void }) {
+  constructor(options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean, removed: boolean) => void; onLost: () => void }) {
     this.#options = options;
   }
 
@@ -29,10 +29,10 @@ export class FolderWatch {
     this.#folder = folder;
     this.#current = token;
     const stopWatching = this.#options.files.watch(folder, {
-      onChange: (name, settled) => {
+      onChange: (name, settled, removed) => {
         if (this.#current !== token) return;
         this.#failures = 0;
-        this.#options.onEvent(name, settled);
+        this.#options.onEvent(name, settled, removed);
       },
       onLost: (reason) => {
         if (this.#current === token) this.#lost(folder, reason);

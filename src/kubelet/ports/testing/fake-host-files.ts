@@ -343,10 +343,10 @@ export class FakeHostFiles implements HostFiles {
     const bare = found.parent.entries.get(found.name);
     if (bare !== undefined && bare.covers.length > 0) throw new KubeletError('Conflict', `${target}: is a mount point`);
     found.parent.entries.delete(found.name);
-    this.#notify(target, true);
+    this.#notify(target, true, true);
   }
 
-  #notify(changed: string, settled: boolean): void {
+  #notify(changed: string, settled: boolean, removed = false): void {
     const target = path.normalize(changed);
     for (const watch of [...this.#watches]) {
       if (watch.path === target && this.#findOrNothing(target)?.node === undefined) {
@@ -354,7 +354,7 @@ export class FakeHostFiles implements HostFiles {
         queueMicrotask(() => watch.handlers.onLost(`${target}: was removed`));
       } else if (watch.path === target || watch.path === path.dirname(target)) {
         queueMicrotask(() => {
-          if (this.#watches.has(watch)) watch.handlers.onChange(path.basename(target), settled);
+          if (this.#watches.has(watch)) watch.handlers.onChange(path.basename(target), settled, removed);
         });
       }
     }

@@ -267,6 +267,27 @@ function describeWatching(contract: Contract<HostFilesUnderTest>): void {
     await settle();
     assert.deepEqual(seen, []);
   });
+  contract('a watched directory tells of a file that was deleted though it is there again, and not so of one that was moved or replaced', async ({ files, root, settle }) => {
+    const removed: boolean[] = [];
+    await files.makeDirectory(`${root}/in`, 0o755);
+    await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+    const stop = files.watch(`${root}/in`, { onChange: (name, _settled, wasRemoved) => void (name === 'pod.yaml' && removed.push(wasRemoved)), onLost: () => undefined });
+    await settle();
+    await files.remove(`${root}/in/pod.yaml`);
+    await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+    await settle(() => removed.includes(true));
+    assert.ok(removed.includes(true), 'deleted');
+    await settle();
+    removed.length = 0;
+    await files.rename(`${root}/in/pod.yaml`, `${root}/in/pod.yaml~`);
+    await settle(() => removed.length > 0);
+    await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+    await settle();
+    await files.writeFileAtomic(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+    await settle(() => removed.length > 2);
+    stop();
+    assert.ok(removed.length > 2 && !removed.includes(true), removed.join(', '));
+  });
   contract('a file written in place is reported, and not as settled', async ({ files, root, settle }) => {
     const seen: string[] = [];
     await files.makeDirectory(`${root}/in`, 0o755);
