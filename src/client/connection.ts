@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { untilAborted as untilGivenUp } from '../base/until-aborted.ts';
 
 export interface Outgoing {
   readonly method: string;
@@ -43,10 +44,5 @@ export class ConnectionFailure extends Error {
 
 /** Stops waiting when `signal` aborts, with its reason; what is waited for goes on for the others. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+  return untilGivenUp(work, signal, () => signal.reason as unknown);
 }

@@ -5,7 +5,7 @@ import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import type { ConfigMap } from '../core/config-map.ts';
 import { ApiStatusError, expired } from '../status/api-status-error.ts';
-import type { ApiClient, ListOptions, ListResult, WatchEvent, WatchOptions } from './api-client.ts';
+import type { ApiClient, ListOptions, ListResult, ReturnListener, WatchEvent, WatchOptions } from './api-client.ts';
 import { createInformer } from './informer.ts';
 import { reflect, withoutManagedFields } from './reflector.ts';
 import type { FollowProblem, ReflectorOptions } from './reflector.ts';
@@ -30,7 +30,7 @@ interface Ground {
   readonly said: string[];
   readonly problems: (FollowProblem | undefined)[];
   /** The server can be reached again. */
-  returned(): void;
+  returned(why?: Parameters<ReturnListener>[0]): void;
   stop(): Promise<void>;
 }
 
@@ -43,9 +43,9 @@ function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<C
     askedMs.push(clock.monotonicMs());
     return left.shift();
   };
-  const waiting = new Set<() => void>();
+  const waiting = new Set<ReturnListener>();
   const client = {
-    onReturn: (listener: () => void) => (waiting.add(listener), () => waiting.delete(listener)),
+    onReturn: (listener: ReturnListener) => (waiting.add(listener), () => waiting.delete(listener)),
     list: (_type: unknown, _namespace: string, { resourceVersion }: ListOptions) => {
       const answer = next(`list ${JSON.stringify(resourceVersion)}`);
       if (answer === undefined || answer instanceof Error) return Promise.reject(answer ?? new Error('not in the script'));
@@ -67,7 +67,7 @@ function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<C
   const running = reflect({ client, type: configMaps, namespace: '', clock, random: seededRandom(5), log: silentLogger, sink, onProblem: (problem) => problems.push(problem), ...options }, controller.signal);
   return {
     clock, asked, askedMs, watches, said, problems,
-    returned: () => waiting.forEach((listener) => listener()),
+    returned: (why: Parameters<ReturnListener>[0] = 'answers') => waiting.forEach((listener) => listener(why)),
     stop: async () => {
       controller.abort();
       await running;
@@ -121,6 +121,18 @@ describe('a reflector', () => {
     await stop();
   });
 
+  it('is not kept from stopping by a list that nobody answers', async () => {
+    const clock = new FakeClock();
+    const silent = new FakeApiClient({ clock, streamsLists: false });
+    let asked = 0;
+    silent.list = () => new Promise<never>(() => (asked += 1));
+    const informer = createInformer({ client: silent, type: configMaps, namespace: '', clock, random: seededRandom(1), log: silentLogger });
+    informer.start();
+    await clock.settle();
+    await informer.stop();
+    assert.deepEqual([asked, clock.armedTimers], [1, 0]);
+  });
+
   it('lists in pages when a streamed list does not come to an end', async () => {
     const { clock, asked, said, stop } = follow([{ events: [added('a', '10')] }, { list: { items: [map('a', '10')], resourceVersion: '20' } }]);
     await clock.advance(151_000);
@@ -135,6 +147,16 @@ describe('a reflector', () => {
     const [, second = 0, third = 0] = askedMs;
     assert.ok(second >= 20_000 && second <= 30_000, `${second}`);
     assert.equal(third - second, 300_000);
+    await stop();
+  });
+
+  it('goes on at once when it could not ask before and can now', async () => {
+    const { clock, asked, returned, stop } = follow([...Array.from({ length: 9 }, () => new Error('not joined')), complete('a')]);
+    await clock.advance(65_000);
+    const before = asked.length;
+    returned('admitted');
+    await clock.settle();
+    assert.equal(asked.length, before + 1);
     await stop();
   });
 

@@ -7,6 +7,7 @@ import type { Logger } from '../../base/log.ts';
 import { jitter } from '../../base/random.ts';
 import type { Random } from '../../base/random.ts';
 import { watchSilence } from '../../base/silence.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { isApiError } from '../status/api-status-error.ts';
 import type { ApiClient } from './api-client.ts';
 import type { ApiObject, ResourceType } from './resource-type.ts';
@@ -129,7 +130,7 @@ class Reflector<T extends ApiObject> {
     const abort = (): void => early.abort();
     this.#signal.addEventListener('abort', abort, { once: true });
     let soon: Timer | undefined;
-    const end = mayEndEarly ? client.onReturn?.(() => (soon ??= clock.setTimer(random.next() * RETURN_SPREAD_MS, abort))) : undefined;
+    const end = mayEndEarly ? client.onReturn?.((why) => (why === 'admitted' ? abort() : (soon ??= clock.setTimer(random.next() * RETURN_SPREAD_MS, abort)))) : undefined;
     try {
       await sleep(clock, pauseMs, early.signal).catch(() => undefined);
     } finally {
@@ -153,7 +154,7 @@ class Reflector<T extends ApiObject> {
     let resourceVersion = '';
     do {
       const page = { labelSelector, fieldSelector, limit: PAGE, ...(next === undefined ? { resourceVersion: version } : { continue: next }) };
-      const got = await withDeadline({ clock, limitMs: LIST_LIMIT_MS, op: `list ${type.plural}`, signal: this.#signal }, () => client.list(type, namespace, page));
+      const got = await withDeadline({ clock, limitMs: LIST_LIMIT_MS, op: `list ${type.plural}`, signal: this.#signal }, (signal) => untilAborted(client.list(type, namespace, page), signal));
       for (const item of got.items) items.push(item);
       resourceVersion = got.resourceVersion;
       next = got.continue === '' ? undefined : got.continue;

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isKind } from './errors.ts';
+import { untilAborted } from './until-aborted.ts';
+
+const never = new Promise<never>(() => undefined);
+const aborted = (error: unknown): boolean => isKind(error, 'Aborted');
+
+describe('work that is waited for until somebody gives it up', () => {
+  it('comes to what it comes to', async () => {
+    const { signal } = new AbortController();
+    assert.equal(await untilAborted(Promise.resolve(1), signal), 1);
+    await assert.rejects(untilAborted(Promise.reject(new Error('its own')), signal), /its own/);
+  });
+
+  it('is waited for no longer when it is given up, before or meanwhile', async () => {
+    const controller = new AbortController();
+    const waiting = untilAborted(never, controller.signal);
+    controller.abort();
+    await assert.rejects(waiting, aborted);
+    await assert.rejects(untilAborted(never, controller.signal), aborted);
+  });
+
+  it('may fail when nobody waits any more', async () => {
+    await assert.rejects(untilAborted(Promise.reject(new Error('late')), AbortSignal.abort()), aborted);
+  });
+
+  it('is given up in the words of whoever waits', async () => {
+    const signal = AbortSignal.abort(new Error('closed'));
+    await assert.rejects(untilAborted(never, signal, () => signal.reason as unknown), /closed/);
+  });
+});
