@@ -10,7 +10,7 @@ const MOST_STUCK_CHILDREN = 32;
 export interface GuardedFilesOptions {
   /** How long a child may take. */
   timeoutMs?: number;
-  readMounts?: () => Promise<MountInfo[]>;
+  readMounts?: () => Promise<readonly MountInfo[]>;
   run?: typeof runKillable;
 }
 
@@ -27,7 +27,7 @@ export class GuardedFiles extends LinuxFiles implements HostFiles {
   readonly #timeoutMs: number;
   /** By mount point. */
   readonly #stuck = new StuckChildren();
-  readonly #readMounts: () => Promise<MountInfo[]>;
+  readonly #readMounts: () => Promise<readonly MountInfo[]>;
   readonly #run: typeof runKillable;
 
   constructor(options: GuardedFilesOptions = {}) {

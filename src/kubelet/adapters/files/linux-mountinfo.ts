@@ -20,22 +20,69 @@ function unescape(text: string): string {
 
 /** Later lines lie over earlier ones with the same path. Lines that make no sense are left out. */
 export function parseMountInfo(text: string): MountInfo[] {
-  const found: MountInfo[] = [];
-  for (const line of text.split('\n')) {
-    const fields = line.split(' ');
-    const dash = fields.indexOf('-', 6);
-    const [id, path, fsType, source] = [fields[0], fields[4], fields[dash + 1], fields[dash + 2]];
-    if (dash < 0 || id === undefined || path === undefined || fsType === undefined || source === undefined) continue;
-    found.push({ id: Number(id), path: unescape(path), fsType, source: unescape(source), shared: fields.slice(6, dash).some((field) => field.startsWith('shared:')), superOptions: (fields[dash + 3] ?? '').split(',') });
-  }
-  return found;
+  return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
 
-export async function readMountInfo(file = '/proc/self/mountinfo'): Promise<MountInfo[]> {
+function parseLine(line: string): MountInfo | undefined {
+  const fields = line.split(' ');
+  const dash = fields.indexOf('-', 6);
+  const [id, path, fsType, source] = [fields[0], fields[4], fields[dash + 1], fields[dash + 2]];
+  if (dash < 0 || id === undefined || path === undefined || fsType === undefined || source === undefined) return undefined;
+  return { id: Number(id), path: unescape(path), fsType, source: unescape(source), shared: fields.slice(6, dash).some((field) => field.startsWith('shared:')), superOptions: (fields[dash + 3] ?? '').split(',') };
+}
+
+/**
+ * The table of mounts as it is after each call. The kernel takes some 5 µs to write a line of it, and a node of a hundred pods has five hundred:
+ * 1. Who asks while it is being read shares the next reading with all who ask meanwhile; never the one that has begun, which may have passed the
+ *    line of a mount that the caller has just made.
+ * 2. A line that was in the reading before is not parsed again.
+ */
+export class MountTable {
+  readonly #read: () => Promise<string>;
+  #reading: Promise<unknown> = Promise.resolve();
+  #next: Promise<readonly MountInfo[]> | undefined;
+  #lines: ReadonlyMap<string, MountInfo> = new Map();
+  #text = '';
+  #table: readonly MountInfo[] = [];
+
+  constructor(read: () => Promise<string>) {
+    this.#read = read;
+  }
+
+  /** The same array for as long as nothing changes. */
+  read(): Promise<readonly MountInfo[]> {
+    this.#next ??= this.#reading.then(() => {
+      const reading = this.#readNow();
+      this.#next = undefined;
+      this.#reading = reading.catch(() => undefined);
+      return reading;
+    });
+    return this.#next;
+  }
+
+  async #readNow(): Promise<readonly MountInfo[]> {
+    const text = await this.#read();
+    if (text === this.#text) return this.#table;
+    const lines = new Map<string, MountInfo>();
+    for (const line of text.split('\n')) {
+      const mount = this.#lines.get(line) ?? parseLine(line);
+      if (mount !== undefined) lines.set(line, mount);
+    }
+    this.#lines = lines;
+    this.#text = text;
+    this.#table = [...lines.values()];
+    return this.#table;
+  }
+}
+
+const MOUNTINFO = '/proc/self/mountinfo';
+const own = new MountTable(() => readFile(MOUNTINFO, 'utf8'));
+
+export async function readMountInfo(): Promise<readonly MountInfo[]> {
   try {
-    return parseMountInfo(await readFile(file, 'utf8'));
+    return await own.read();
   } catch (error) {
-    throw fromErrno(error, 'read', file);
+    throw fromErrno(error, 'read', MOUNTINFO);
   }
 }
 

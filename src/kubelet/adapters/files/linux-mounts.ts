@@ -8,6 +8,7 @@ import { fromErrno } from '../linux-errors.ts';
 import { pooledFdOps } from './linux-fd-ops.ts';
 import { FileWork } from './linux-file-work.ts';
 import { runKillable, StuckChildren } from '../process/linux-killable.ts';
+import { ShellRunner } from '../process/linux-shell-runner.ts';
 import { isAtOrBelow, mountOf, readMountInfo } from './linux-mountinfo.ts';
 import { realPlace, walkLocal } from './linux-remote-mounts.ts';
 
@@ -30,7 +31,10 @@ const NOSWAP_SINCE = [6, 4] as const;
  */
 export class LinuxMounts implements Mounts {
   readonly #timeoutMs: number;
+  /** For what may take its time, and for what has a helper program. */
   readonly #runChild: typeof runKillable;
+  /** For what every pod needs, and the kernel does at once. */
+  readonly #runQuick: typeof runKillable;
   readonly #walk: typeof walkLocal;
   readonly #work = new FileWork(WORKERS);
   /** By what is done to which path. */
@@ -40,6 +44,7 @@ export class LinuxMounts implements Mounts {
   constructor(options: LinuxMountsOptions = {}) {
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#runChild = options.run ?? runKillable;
+    this.#runQuick = options.run ?? new ShellRunner().run;
     this.#walk = options.walk ?? walkLocal;
   }
 
@@ -76,7 +81,7 @@ export class LinuxMounts implements Mounts {
   async mount(target: string, { fsType, source, options, helper = false }: MountOrder): Promise<void> {
     const flags = [...(helper ? [] : ['-i']), '-t', fsType, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
     try {
-      await this.#run('mount', ['-n', ...flags, '--', source, target], `mount ${fsType} ${source} at ${target}`);
+      await this.#run('mount', ['-n', ...flags, '--', source, target], `mount ${fsType} ${source} at ${target}`, this.#runChild);
     } catch (error) {
       const missing = helper && error instanceof KubeletError && error.kind !== 'Timeout' && /might need a \/sbin\/mount\.<type> helper program|unknown filesystem type/i.test(error.message);
       if (missing && !(await hasProgram(`mount.${fsType}`))) throw new KubeletError('NotFound', `mount.${fsType} is not installed on this node`, { op: 'mount', cause: error });
@@ -141,9 +146,9 @@ export class LinuxMounts implements Mounts {
     return this.#noswap;
   }
 
-  async #run(program: string, args: readonly string[], op: string): Promise<void> {
+  async #run(program: string, args: readonly string[], op: string, run = this.#runQuick): Promise<void> {
     if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op });
-    const { exitCode, stderr } = await this.#stuck.watch(op, (onExit) => this.#runChild(program, args, { timeoutMs: this.#timeoutMs, op, onExit }));
+    const { exitCode, stderr } = await this.#stuck.watch(op, (onExit) => run(program, args, { timeoutMs: this.#timeoutMs, op, onExit }));
     if (exitCode !== 0) throw new KubeletError(kindOfMessage(stderr), `${op}: ${stderr.trim() || `exit status ${exitCode}`}`, { op });
   }
 }

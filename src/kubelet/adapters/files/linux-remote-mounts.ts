@@ -1,11 +1,17 @@
 import nodePath from 'node:path/posix';
+import { realpath } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { errnoOf, fromErrno } from '../linux-errors.ts';
 import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
 
 /** File systems whose server is this kernel: a stat on them waits for a disk at most, never for another machine or a user's daemon. */
-const LOCAL = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'zfs', 'vfat', 'exfat', 'iso9660', 'squashfs', 'erofs', 'tmpfs', 'ramfs', 'devtmpfs', 'devpts', 'hugetlbfs', 'rootfs', 'overlay', 'proc', 'sysfs', 'cgroup', 'cgroup2', 'securityfs', 'debugfs', 'tracefs', 'mqueue', 'bpf', 'pstore', 'configfs', 'nsfs', 'efivarfs']);
+const LOCAL = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'zfs', 'vfat', 'exfat', 'iso9660', 'squashfs', 'erofs', 'tmpfs', 'ramfs', 'devtmpfs', 'devpts', 'hugetlbfs', 'rootfs', 'overlay', 'proc', 'sysfs', 'cgroup', 'cgroup2', 'securityfs', 'debugfs', 'tracefs', 'mqueue', 'bpf', 'pstore', 'configfs', 'nsfs', 'efivarfs', 'binfmt_misc', 'fusectl', 'selinuxfs', 'resctrl']);
 const LONGEST_SYMLINK_CHAIN = 40;
+/** Where init mounts on demand what is the kernel's own. */
+const BINFMT_MISC = '/proc/sys/fs/binfmt_misc';
+
+const realpathAtOnce = promisify(realpath.native);
 
 export interface Way {
   /** The path without symlinks, as far as it could be walked without touching what may hang; the last name is not followed unless asked for. */
@@ -14,18 +20,49 @@ export interface Way {
   remote: string | undefined;
 }
 
-/** Walks a path one component at a time; mountinfo says which file system comes next before it is touched. */
+/** By the table, which is the same array as long as nothing changes. */
+const remotePlaces = new WeakMap<readonly MountInfo[], ReadonlySet<string>>();
+
+/** Where something is mounted that is not local, and nothing lies over it. */
+function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
+  const known = remotePlaces.get(mounts);
+  if (known !== undefined) return known;
+  const fsTypes = new Map(mounts.map((mount) => [mount.path, mount.fsType]));
+  const found = new Set([...fsTypes].filter(([path, fsType]) => !LOCAL.has(fsType) && !(fsType === 'autofs' && path === BINFMT_MISC)).map(([path]) => path));
+  remotePlaces.set(mounts, found);
+  return found;
+}
+
+/**
+ * Walks a path one component at a time; mountinfo says which file system comes next before it is touched. Where nothing is mounted that is not
+ * local, no path leads to such a thing, and the walk is one call.
+ */
 export async function walkLocal(path: string, options: { followLast: boolean; mounts: readonly MountInfo[] }): Promise<Way> {
-  const fsTypes = new Map(options.mounts.map((mount) => [mount.path, mount.fsType]));
+  const remote = remotePlacesOf(options.mounts);
+  return (remote.size === 0 ? await walkAtOnce(path, options.followLast) : undefined) ?? walkByParts(path, options.followLast, remote);
+}
+
+/** Undefined when it does not lead to the end: the walk by parts tells how far it leads. */
+async function walkAtOnce(path: string, followLast: boolean): Promise<Way | undefined> {
+  const parts = partsOf(path);
+  const last = followLast ? undefined : parts.pop();
+  try {
+    const real = await realpathAtOnce(`/${parts.join('/')}`);
+    return { real: last === undefined ? real : nodePath.join(real, last), remote: undefined };
+  } catch {
+    return undefined; // Asked again part by part, which says what is wrong.
+  }
+}
+
+async function walkByParts(path: string, followLast: boolean, remote: ReadonlySet<string>): Promise<Way> {
   let pending = partsOf(path);
   let current = '/';
   let hops = 0;
   while (pending.length > 0) {
     const next = nodePath.join(current, pending[0] as string);
-    const fsType = fsTypes.get(next);
-    if (fsType !== undefined && !LOCAL.has(fsType)) return { real: nodePath.join(current, ...pending), remote: next };
+    if (remote.has(next)) return { real: nodePath.join(current, ...pending), remote: next };
     const rest = pending.slice(1);
-    const target = rest.length === 0 && !options.followLast ? undefined : await linkTarget(next);
+    const target = rest.length === 0 && !followLast ? undefined : await linkTarget(next);
     if (target === 'missing' || (target !== undefined && ++hops > LONGEST_SYMLINK_CHAIN)) return { real: nodePath.join(current, ...pending), remote: undefined };
     pending = target === undefined ? rest : [...partsOf(nodePath.resolve(nodePath.dirname(next), target.to)), ...rest];
     current = target === undefined ? next : '/';
@@ -33,7 +70,7 @@ export async function walkLocal(path: string, options: { followLast: boolean; mo
   return { real: current, remote: undefined };
 }
 
-export async function firstRemoteMount(path: string, options: { followLast: boolean; readMounts?: () => Promise<MountInfo[]> }): Promise<string | undefined> {
+export async function firstRemoteMount(path: string, options: { followLast: boolean; readMounts?: () => Promise<readonly MountInfo[]> }): Promise<string | undefined> {
   return (await walkLocal(path, { followLast: options.followLast, mounts: await (options.readMounts ?? readMountInfo)() })).remote;
 }
 
