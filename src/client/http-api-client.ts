@@ -1,4 +1,4 @@
-import type { ApiClient, DeleteOptions, GetOptions, ListOptions, ListResult, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../api/client/api-client.ts';
+import type { ApiClient, DeleteOptions, GetOptions, ListOptions, ListResult, Patch, PatchOptions, ReturnListener, WatchEvent, WatchOptions, WriteOptions } from '../api/client/api-client.ts';
 import { apiVersionOf } from '../api/client/resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../api/client/resource-type.ts';
 import type { ObjectMeta } from '../api/core/meta.ts';
@@ -22,7 +22,7 @@ export class HttpApiClient implements ApiClient {
     this.#transport = transport;
   }
 
-  onReturn(listener: () => void): () => void {
+  onReturn(listener: ReturnListener): () => void {
     return this.#transport.onReturn(listener);
   }
 
@@ -42,7 +42,7 @@ export class HttpApiClient implements ApiClient {
   }
 
   async *watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
-    const { allowBookmarks, sendInitialEvents, ...rest } = options;
+    const { allowBookmarks, sendInitialEvents, onOpen, ...rest } = options;
     const parameters = {
       watch: 'true',
       ...rest,
@@ -50,7 +50,7 @@ export class HttpApiClient implements ApiClient {
       ...(sendInitialEvents !== undefined && { sendInitialEvents: String(sendInitialEvents), resourceVersionMatch: 'NotOlderThan' }),
     };
     try {
-      for await (const event of this.#transport.stream(collectionPath(type, namespace) + query(parameters), signal)) yield toEvent<T>(event);
+      for await (const event of this.#transport.stream(collectionPath(type, namespace) + query(parameters), signal, onOpen)) yield toEvent<T>(event);
     } catch (error) {
       if (!signal.aborted) throw error;
     }

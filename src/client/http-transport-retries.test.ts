@@ -118,6 +118,26 @@ test('the end of an outage is told, that of a hiccup is not', async (t) => {
   }
 });
 
+test('an access that has come, or is another one, is told as a return: who could not ask asks at once', async (t) => {
+  let usable = false;
+  let changed = (): void => undefined;
+  const source = (access: ClusterAccess): AccessSource => ({
+    current: () => (usable ? Promise.resolve(access) : Promise.reject(new Error('not joined'))),
+    renew: () => Promise.resolve(access),
+    onChange: (listener) => {
+      changed = listener;
+      return () => undefined;
+    },
+  });
+  const { client } = await groundOf(t, (_, response) => found(response), { source });
+  await assert.rejects(client.get(configMaps, key));
+  const told = new Promise<string>((resolve) => client.onReturn(resolve));
+  changed();
+  usable = true;
+  changed();
+  assert.equal(await told, 'admitted');
+});
+
 test('redirects are not followed', async (t) => {
   const { client, asked } = await groundOf(t, (_, response) => void response.writeHead(307, { location: '/elsewhere' }).end());
   await assert.rejects(client.get(configMaps, key), ApiStatusError);

@@ -20,7 +20,7 @@ import { openGate } from './request-budget.ts';
 import type { RequestGate } from './request-budget.ts';
 import { refusal } from './refusal.ts';
 import { requestHeaders } from './request-headers.ts';
-import { afterAnswer, isSentAgain, parseRetryAfterMs } from './retry-rules.ts';
+import { afterAnswer, isRefusalOfAll, isSentAgain, parseRetryAfterMs } from './retry-rules.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -35,7 +35,7 @@ export interface ApiTransport {
   /** The answer's value; rejects with `ApiStatusError`. */
   send(request: ApiRequest): Promise<unknown>;
   /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
-  stream(path: string, signal: AbortSignal): AsyncGenerator<unknown>;
+  stream(path: string, signal: AbortSignal, onOpen?: () => void): AsyncGenerator<unknown>;
   /** Calls `listener` when an answer comes after none had come for seconds, or the access is another one. Returns what ends it. */
   onReturn(listener: ReturnListener): () => void;
 }
@@ -104,13 +104,15 @@ export class HttpTransport implements ApiTransport {
   #access: ClusterAccess | undefined;
   #connections: Connections | undefined;
   #problem: (ClientProblem & { readonly atMs: number }) | undefined;
+  /** Since when everybody was refused, whatever they asked; undefined while somebody is served. */
+  #refusedAtMs: number | undefined;
   readonly #closed = new AbortController();
 
   constructor(access: ClusterAccess | AccessSource, options: HttpTransportOptions) {
     this.#source = isAccessSource(access) ? access : fixedAccess(access);
     this.#options = { ...defaults, ...options };
     // What cannot be used, or comes after the end, is the matter of whoever asks next.
-    this.#endOfSource = this.#source.onChange(() => void this.#source.current().then((now) => this.#connectionsTo(now)).catch(() => undefined));
+    this.#endOfSource = this.#source.onChange(() => void this.#source.current().then((now) => this.#accessChanged(now)).catch(() => undefined));
   }
 
   close(): void {
@@ -144,7 +146,7 @@ export class HttpTransport implements ApiTransport {
 
   /** The same connections on terms of its own. */
   lane(terms: Partial<RequestTerms>): ApiTransport {
-    return { send: (request) => this.send(request, terms), stream: (path, signal) => this.stream(path, signal, terms), onReturn: (listener) => this.onReturn(listener) };
+    return { send: (request) => this.send(request, terms), stream: (path, signal, onOpen) => this.stream(path, signal, { ...terms, onOpen }), onReturn: (listener) => this.onReturn(listener) };
   }
 
   async send(request: ApiRequest, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): Promise<unknown> {
@@ -155,7 +157,7 @@ export class HttpTransport implements ApiTransport {
     return text === '' ? undefined : this.#parse(request, text);
   }
 
-  async *stream(path: string, signal: AbortSignal, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): AsyncGenerator<unknown> {
+  async *stream(path: string, signal: AbortSignal, { gate = openGate, limitMs = this.#options.requestLimitMs, onOpen }: Partial<RequestTerms> & { onOpen?: (() => void) | undefined } = {}): AsyncGenerator<unknown> {
     const request = { method: 'GET', path } as const;
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal.reason);
@@ -171,6 +173,7 @@ export class HttpTransport implements ApiTransport {
         return this.#openWatch(request, controller.signal);
       });
       done(0);
+      onOpen?.();
       const silence = watchSilence(clock, watchIdleMs, () => controller.abort(new Error(`nothing came for ${watchIdleMs / 1000} s`)));
       try {
         yield* this.#lines(request, answer, silence.heard);
@@ -260,7 +263,7 @@ export class HttpTransport implements ApiTransport {
       };
       try {
         const answer = await this.#connectionsTo(access).open(outgoing, signal, lasting);
-        this.#answered();
+        this.#answered(answer.status);
         return { answer, done: (responseBytes) => tell(String(answer.status), responseBytes) };
       } catch (error) {
         tell('<error>', 0);
@@ -269,17 +272,23 @@ export class HttpTransport implements ApiTransport {
     }
   }
 
-  #answered(): void {
-    const problem = this.#problem;
+  #answered(status: number): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const awayAtMs = this.#problem?.atMs;
     this.#problem = undefined;
+    if (isRefusalOfAll(status)) {
+      this.#refusedAtMs ??= awayAtMs ?? nowMs;
+      return;
+    }
+    const sinceMs = this.#refusedAtMs ?? awayAtMs;
+    this.#refusedAtMs = undefined;
     // A server that only answers now and then is no reason to ask more.
-    if (problem === undefined || this.#options.clock.monotonicMs() - problem.atMs < this.#options.outageMs) return;
+    if (sinceMs === undefined || nowMs - sinceMs < this.#options.outageMs) return;
     for (const listener of [...this.#returnListeners]) listener('answers');
   }
 
   /** Who could not ask before may be able to now: a node that has just joined, a credential that was exchanged. */
   #accessChanged(now: ClusterAccess): void {
-    if (this.#isClosed) return;
     this.#connectionsTo(now);
     for (const listener of [...this.#returnListeners]) listener('admitted');
   }

@@ -27,6 +27,8 @@ export class SimulatedApi {
   readonly server: FakeApiClient;
   /** Nobody can reach it. */
   isAway = false;
+  /** It takes calls and never answers. */
+  isSilent = false;
   /** How many of the calls fail, and how many of those have their effect all the same. */
   storm: { share: number; effective: number } = { share: 0, effective: 0 };
   onPodWrite: ((write: PodWrite) => void) | undefined;
@@ -51,16 +53,18 @@ export class SimulatedApi {
 
   /** The API server as one agent process has it. */
   clusterOf(life: Life, gate: Gate): ClusterApi {
-    const client = this.#clientOf(life, gate);
-    return { heartbeat: client, status: client, objects: client, events: client };
+    const closed = Promise.withResolvers<never>();
+    closed.promise.catch(() => undefined);
+    const client = this.#clientOf(life, gate, closed.promise);
+    return { heartbeat: client, status: client, objects: client, events: client, close: () => closed.reject(new ApiStatusError('ServiceUnavailable', 'the client was closed')) };
   }
 
-  #clientOf(life: Life, gate: Gate): ApiClient {
+  #clientOf(life: Life, gate: Gate, closed: Promise<never>): ApiClient {
     const reach = new Reach(this.#clock);
-    const call = async <T>(verb: string, target: unknown, work: () => Promise<T>): Promise<T> => reach.noted(() => this.isAway, this.#call({ life, gate, verb, target }, work));
+    const call = async <T>(verb: string, target: unknown, work: () => Promise<T>): Promise<T> => reach.noted(() => this.isAway, Promise.race([closed, this.#call({ life, gate, verb, target }, work)]));
     const { server } = this;
     return {
-      onReturn: (listener) => reach.onReturn(listener),
+      onReturn: (listener) => reach.onReturn(() => listener('answers')),
       get: (type, key, options) => call('get', key, () => server.get(type, key, options)),
       list: (type, namespace, options) => call('list', namespace, () => server.list(type, namespace, options)),
       watch: (type, namespace, options, signal) => this.#watch({ life, type, namespace, options, signal }),
@@ -85,6 +89,7 @@ export class SimulatedApi {
     const death = gate('api', verb, target);
     if (death === 'before') life.end();
     await this.#travel();
+    if (this.isSilent) return await never();
     // Sent before the end of its process it arrives all the same.
     if (death === 'before' || (!life.alive && this.#random.next() < 0.5)) return await never();
     if (this.isAway) return await this.#answer(life, () => Promise.reject(new KubeletError('Unavailable', 'connect ECONNREFUSED')));
@@ -112,6 +117,7 @@ export class SimulatedApi {
   async *#watch<T extends ApiObject>({ life, type, namespace, options, signal }: { life: Life; type: ResourceType<T>; namespace: string; options: object; signal: AbortSignal }): AsyncGenerator<WatchEvent<T>> {
     await this.#travel();
     if (!life.alive) await never();
+    if (this.isSilent) return await never();
     if (this.isAway) throw new KubeletError('Unavailable', 'connect ECONNREFUSED');
     if (this.#random.next() < this.storm.share) throw this.#anyRefusal();
     const ended = new AbortController();

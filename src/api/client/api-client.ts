@@ -19,9 +19,12 @@ export interface ApiClient {
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>;
   /** POST to a subresource with a body of another kind (`binding`, `eviction`, `token`); the answer's body as it came. */
   post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown>;
-  /** Calls `listener` when the server answers again after it could not be reached for a while; absent where it always can. Returns what ends it. */
-  onReturn?(listener: () => void): () => void;
+  /** Calls `listener` when it is worth asking again after nothing had been to be had; absent where it always is. Returns what ends it. */
+  onReturn?(listener: ReturnListener): () => void;
 }
+
+/** `answers`: a server that could not be reached for a while, and that many others waited for. `admitted`: the client itself had not been able to ask, or not as who it is now. */
+export type ReturnListener = (why: 'answers' | 'admitted') => void;
 
 export interface GetOptions {
   readonly resourceVersion?: string;
@@ -54,6 +57,8 @@ export interface WatchOptions {
   readonly sendInitialEvents?: boolean;
   /** The server ends it by itself after so long. */
   readonly timeoutSeconds?: number;
+  /** The server has taken it; nothing may have happened yet. */
+  readonly onOpen?: () => void;
 }
 
 export type WatchEvent<T> =

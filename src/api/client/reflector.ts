@@ -70,6 +70,7 @@ export function withoutManagedFields<T extends ApiObject>(object: T): T {
  * 2. Servers that stream their lists (WatchList) are asked to; one that refuses, or does not come to an end, is listed in pages from then on.
  * 3. The sink never gets a part of a list: what a streamed list has sent counts when its end is announced.
  * 4. Failures wait, longer each time, and at least as long as the server says; they never end it. The end of an outage that another request has found ends the wait.
+ *    A watch that was open for a while was none, however it ended.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<void> {
   await new Reflector(options, signal).run();
@@ -178,14 +179,16 @@ class Reflector<T extends ApiObject> {
     stop.signal.addEventListener('abort', () => ended.resolve('ended'), { once: true });
     const silence = watchSilence(clock, SILENCE_LIMIT_MS, () => ended.resolve('silent'));
     let how: 'ended' | 'silent';
+    let openedMs = Infinity;
     try {
       // A server that does not end what was aborted must not hold this up: whoever is done first counts.
-      how = await Promise.race([this.#consume(session, silence.heard, stop.signal), ended.promise]);
+      how = await Promise.race([this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: silence.heard }, stop.signal), ended.promise]);
     } catch (error) {
       if (streamList && !session.heard && isApiError(error, 'Invalid', 'BadRequest', 'MethodNotAllowed')) {
         this.#streamsLists = false;
         return { kind: 'list', version: from };
       }
+      if (clock.monotonicMs() - openedMs >= SHORTEST_WATCH_MS) this.#failures = 0;
       throw new WatchFailure(session.version, error);
     } finally {
       session.close();
@@ -207,10 +210,10 @@ class Reflector<T extends ApiObject> {
     return how === 'silent' && !session.heard ? { kind: 'list', version: '' } : { kind: 'watch', version: session.version };
   }
 
-  async #consume(session: WatchSession<T>, heard: () => void, signal: AbortSignal): Promise<'ended'> {
+  async #consume(session: WatchSession<T>, { opened, heard }: { readonly opened: () => void; readonly heard: () => void }, signal: AbortSignal): Promise<'ended'> {
     const { client, type, namespace, labelSelector, fieldSelector, random } = this.#options;
     const timeoutSeconds = Math.floor(jitter(random, WATCH_SECONDS, 1));
-    const options = { labelSelector, fieldSelector, resourceVersion: session.version, allowBookmarks: true, timeoutSeconds, ...(session.complete ? {} : { sendInitialEvents: true }) };
+    const options = { labelSelector, fieldSelector, resourceVersion: session.version, allowBookmarks: true, timeoutSeconds, onOpen: opened, ...(session.complete ? {} : { sendInitialEvents: true }) };
     for await (const event of client.watch(type, namespace, options, signal)) {
       if (!session.take(event)) break;
       heard();

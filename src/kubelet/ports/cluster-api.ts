@@ -14,12 +14,16 @@ export interface ClusterApi {
   readonly objects: ApiClient;
   /** Events have a budget of their own (eventRecordQPS, eventBurst). */
   readonly events: ApiClient;
+  /** Resolves when the node has what it signs in with; absent where it always has. Never rejects. */
+  whenJoined?(): Promise<void>;
   /** Since when it has not answered; undefined while it does. */
   outage?(): ApiOutage | undefined;
   /** What is asked and answered, for metrics. Returns what ends it. */
   observe?(listener: ObserveClient): () => void;
   /** Gives up all connections, so that the next request dials anew (upstream: when heartbeats fail again and again). */
   reconnect?(): void;
+  /** Nothing more is asked, and whatever is under way fails at once: who leaves waits for no API server. */
+  close?(): void;
 }
 
 export interface ApiOutage {

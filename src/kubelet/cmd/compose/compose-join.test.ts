@@ -105,6 +105,15 @@ describe('how a node joins', () => {
     assert.match(alone.problems()[0]?.message ?? '', /^the client certificate of the node has expired 3 days ago/);
   });
 
+  it('has joined when there is something to sign in with: with a kubeconfig at once, with a bootstrap kubeconfig not before it led to a certificate', async (t) => {
+    const { join, write, inFolder } = groundOf(t);
+    const hasJoined = (node: Join): Promise<boolean> => Promise.race([node.whenJoined().then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+    write('bootstrap.conf', { token: 'abcdef.0123456789abcdef' });
+    assert.equal(await hasJoined(await joined(join({ rotates: true, bootstrapKubeconfig: inFolder('bootstrap.conf') }))), false);
+    write('kubelet.conf', { token: 'a' });
+    for (const rotates of [true, false]) assert.equal(await hasJoined(await joined(join({ rotates }))), true);
+  });
+
   it('shows in metrics how long its certificate lives, and which exchanges failed', async (t) => {
     const { join, write, certificate, figures } = groundOf(t);
     const metrics = createAgentMetrics();

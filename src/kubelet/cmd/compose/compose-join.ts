@@ -41,6 +41,8 @@ export interface JoinOptions {
 export interface Join {
   /** How the API server is reached. Rejects until the node has joined; nothing else waits for that: pods of manifests run meanwhile. */
   readonly access: AccessSource;
+  /** Resolves when there is something to sign in with, which on a node that was there before is at once. */
+  whenJoined(): Promise<void>;
   /** Begins to ask for what is missing, and to exchange what runs out. */
   start(cluster: ClusterApi): void;
   stop(): Promise<void>;
@@ -61,7 +63,7 @@ export async function composeJoin(options: JoinOptions): Promise<Join | undefine
   await refuseIfNothing(options, needsBootstrap);
   if (!rotates && !needsBootstrap) {
     log.debug(2, flags.bootstrapKubeconfig === '' ? 'No bootstrapping requested, will use kubeconfig' : 'Kubeconfig exists and is valid, skipping bootstrap', { path: flags.kubeconfig });
-    return { access: source, start: () => undefined, stop: () => Promise.resolve(), problems: () => [] };
+    return { access: source, whenJoined: () => Promise.resolve(), start: () => undefined, stop: () => Promise.resolve(), problems: () => [] };
   }
   if (needsBootstrap) log.info('Using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file', { why: fault });
   return composeManaged(options, source, needsBootstrap);
@@ -126,9 +128,11 @@ async function composeManaged(options: JoinOptions, source: LateKubeconfig, need
     log,
   });
   await manager.load(given?.pair);
+  const joined = !needsBootstrap || manager.current() !== undefined ? Promise.resolve() : new Promise<void>((resolve) => manager.onChange(resolve));
   figures.watchClient(() => manager.current()?.facts.notAfterMs);
   return {
     access: withClientCertificate(source, { current: () => manager.current(), onChange: (listener) => manager.onChange(listener) }),
+    whenJoined: () => joined,
     start: (api) => {
       cluster = api;
       manager.start();

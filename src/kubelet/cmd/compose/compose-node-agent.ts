@@ -71,13 +71,15 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
   });
   const lease = composeLease(context, cluster, reporter);
   node.seats.changed = wake;
+  // Before the node has joined there is nobody who would listen.
+  const joined = cluster.whenJoined?.() ?? Promise.resolve();
   return {
     start: () => {
       podCidr.offer(config.podCidr === '' ? [] : [config.podCidr]);
       node.watch.onChange((seen) => podCidr.offer(seen?.spec?.podCIDRs ?? []));
       inventory.start();
-      lease.start();
-      inBackground(log, 'starting to tell the status of the node', ownName.whenAsked().then(() => reporter.start()));
+      inBackground(log, 'starting to keep the lease of the node', joined.then(() => lease.start()));
+      inBackground(log, 'starting to tell the status of the node', Promise.all([joined, ownName.whenAsked()]).then(() => reporter.start()));
     },
     stop: async () => {
       await Promise.all([reporter.stop(), lease.stop(), inventory.stop()]);

@@ -71,7 +71,7 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
   const cluster = join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom });
   return {
     clock,
-    ...(join !== undefined && cluster !== undefined && { join, cluster }),
+    ...(join !== undefined && cluster !== undefined && { join, cluster: { ...cluster, whenJoined: () => join.whenJoined() } }),
     certificates,
     random: systemRandom,
     log,
