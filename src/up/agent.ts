@@ -1,6 +1,6 @@
 /** Starts `bin/kubelet` for an instance. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -45,14 +45,20 @@ export function expectedPods(instance: Instance): string[] {
 export async function writeAgentConfig(instance: Instance, runtimeEndpoint: string, cgroupDriver: CgroupDriver = 'cgroupfs', cluster?: ClusterFacts): Promise<{ port: number; healthzPort: number }> {
   const ports = { port: await freePort(KUBELET_PORT, cluster === undefined ? undefined : (cluster.address ?? '0.0.0.0')), healthzPort: await freePort(HEALTHZ_PORT, cluster === undefined ? undefined : instance.loopback) };
   mkdirSync(instance.kubeletRoot, { recursive: true });
-  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, cgroupDriver, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined, ...(cluster !== undefined && { cluster }) }));
+  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, cgroupDriver, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined, ...(cluster !== undefined && { cluster }) }), { mode: 0o600 });
+  chmodSync(instance.kubeletConfig, 0o600);
   return ports;
+}
+
+/** Nothing where the node has the machine's name: benchmarks want the flag left out (CIS 4.2.7). */
+export function nodeNameArguments(nodeName: string): string[] {
+  return nodeName === hostname().trim().toLowerCase() ? [] : ['--hostname-override', nodeName];
 }
 
 /** In a session of its own, so that Ctrl-C reaches only `up`, which takes things down in order. */
 export function startAgent(instance: Instance, options: AgentOptions): ChildProcess {
   const log = openSync(instance.kubeletLog, 'a');
-  const args = ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--hostname-override', hostname().toLowerCase(), ...options.extraArgs];
+  const args = ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, ...options.extraArgs];
   const environment = machineEnvironment();
   const child = spawn(kubeletProgram, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` } });
   closeSync(log);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chainNames, isShimOf, parseParentPid, parseStartTicks, selectIptablesCleanUp, selectMountsBelow } from './host-tables.ts';
+import { chainNames, haveOthersMadeHints, isShimOf, parseParentPid, parseStartTicks, selectHintCleanUp, selectIptablesCleanUp, selectMountsBelow } from './host-tables.ts';
 
 test('mounts below a folder come deepest first, a neighbour with the same beginning does not come, escapes are undone', () => {
   const table = [
@@ -65,4 +65,16 @@ test('the shared chains go with the last user, unless they were there before us'
 test('on a machine without any of it there is nothing to remove', () => {
   assert.deepEqual(selectIptablesCleanUp('-P PREROUTING ACCEPT\n-N DOCKER\n', own).commands, []);
   assert.deepEqual(chainNames(NAT).length, 6);
+});
+
+test('the chains an agent makes for others go with the last instance of the machine, unless another agent had made them', () => {
+  const [own, neighbour] = ['KTS-0123abcd', 'KTS-89abcdef'];
+  assert.equal(haveOthersMadeHints(['KUBE-KUBELET-CANARY']), true);
+  assert.equal(haveOthersMadeHints(['KUBE-KUBELET-CANARY', neighbour]), false, 'an instance of ours runs, so it made them');
+  assert.equal(haveOthersMadeHints([own]), false);
+  assert.deepEqual(selectHintCleanUp([own, neighbour], { chain: own, othersMadeThem: false }), []);
+  assert.deepEqual(selectHintCleanUp([own], { chain: own, othersMadeThem: true }), []);
+  const commands = selectHintCleanUp([own, 'KTS-0123abcd-SVC'], { chain: own, othersMadeThem: false }).map((args) => args.join(' '));
+  assert.deepEqual(commands.slice(0, 4), ['-t filter -D INPUT -j KUBE-FIREWALL', '-t filter -D OUTPUT -j KUBE-FIREWALL', '-t mangle -F KUBE-IPTABLES-HINT', '-t mangle -X KUBE-IPTABLES-HINT']);
+  assert.ok(commands.includes('-t filter -X KUBE-FIREWALL') && commands.includes('-t nat -X KUBE-KUBELET-CANARY'));
 });

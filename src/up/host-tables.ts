@@ -63,6 +63,26 @@ export function selectIptablesCleanUp(rules: string, own: { chain: string; netwo
   };
 }
 
+const HINTS = { mangle: ['KUBE-IPTABLES-HINT', 'KUBE-KUBELET-CANARY'], nat: ['KUBE-KUBELET-CANARY'], filter: ['KUBE-FIREWALL', 'KUBE-KUBELET-CANARY'] } as const;
+
+/** Whether somebody who is none of us made the chains that kubelets make: `natChains` are those of the table nat. Our own instances are known by their chains. */
+export function haveOthersMadeHints(natChains: readonly string[]): boolean {
+  return natChains.includes('KUBE-KUBELET-CANARY') && !natChains.some(isInstanceChain);
+}
+
+/**
+ * Commands that remove the chains an agent makes for other programs (makeIPTablesUtilChains), which are everybody's: the last instance of this machine
+ * removes them, unless others had made them before (`othersMadeThem`).
+ */
+export function selectHintCleanUp(natChains: readonly string[], own: { chain: string; othersMadeThem: boolean }): string[][] {
+  if (own.othersMadeThem || natChains.some((chain) => isInstanceChain(chain) && chain !== own.chain)) return [];
+  const jumps = ['INPUT', 'OUTPUT'].map((chain) => ['-t', 'filter', '-D', chain, '-j', 'KUBE-FIREWALL']);
+  const chains = Object.entries(HINTS).flatMap(([table, names]) => names.flatMap((name) => ['-F', '-X'].map((verb) => ['-t', table, verb, name])));
+  return [...jumps, ...chains];
+}
+
+const isInstanceChain = (chain: string): boolean => /^KTS-[0-9a-f]{8}$/.test(chain);
+
 export function chainNames(rules: string): string[] {
   return rules.split('\n').flatMap((line) => (line.startsWith('-N ') ? [line.slice(3).trim()] : []));
 }

@@ -1,5 +1,6 @@
 /** The KubeletConfiguration that `up` hands to the agent. Pure. */
 import { stringify } from 'yaml';
+import { strongCipherSuites } from '../kubelet/adapters/tls/tls-settings.ts';
 import type { Instance } from './instance.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 
@@ -28,6 +29,12 @@ export interface ClusterFacts {
   clusterDns: readonly string[];
   clusterDomain: string;
 }
+
+/** A pod that forks without end is stopped long before the machine has no numbers left. */
+const POD_PIDS = 4096;
+
+/** Stricter than what an agent does unasked, which is upstream's: what benchmarks ask of a node (CIS 4.2). */
+const hardening = { seccompDefault: true, podPidsLimit: POD_PIDS, tlsCipherSuites: strongCipherSuites };
 
 const standaloneAccess = { authentication: { anonymous: { enabled: false }, webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
 
@@ -63,6 +70,7 @@ export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): st
     healthzPort: facts.healthzPort,
     ...(facts.cluster !== undefined && { healthzBindAddress: instance.loopback }),
     ...(facts.cluster === undefined ? standaloneAccess : clusterAccess(facts.cluster)),
+    ...hardening,
     imageGCHighThresholdPercent: 100,
     ...(facts.resolvConf === undefined ? {} : { resolvConf: facts.resolvConf }),
   });

@@ -5,7 +5,7 @@ import { errorMessage, KubeletError } from '../base/errors.ts';
 import { runCommand, tryCommand } from './commands.ts';
 import { createIptables } from '../node-network/adapters/iptables.ts';
 import { computeRemoval } from '../node-network/service-routing/restore-text.ts';
-import { chainNames, selectIptablesCleanUp } from './host-tables.ts';
+import { chainNames, haveOthersMadeHints, selectHintCleanUp, selectIptablesCleanUp } from './host-tables.ts';
 import type { Instance } from './instance.ts';
 import { renderCniConfig } from './runtime-config.ts';
 import { chooseServiceRange, chooseSubnet, isSubnetFree, type Route, type Subnet } from './subnet.ts';
@@ -17,6 +17,8 @@ const CNI_CACHE = '/var/lib/cni/results';
 interface NetworkRecord {
   subnet: Subnet;
   chainsBefore: Record<(typeof TABLES)[number], string[]>;
+  /** The chains that kubelets make for others are those of another agent. Absent: unknown. */
+  othersMadeHints?: boolean;
 }
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
@@ -28,7 +30,8 @@ export async function setUpNetwork(instance: Instance, warn: (message: string) =
   const known = before?.subnet ?? wanted;
   const subnet = known !== undefined && isSubnetFree(known, routes, instance.bridge) ? known : chooseSubnet(instance.id, routes, instance.bridge);
   const chainsBefore = before?.chainsBefore ?? { nat: chainNames(await listRules('nat')), filter: chainNames(await listRules('filter')) };
-  writeFileSync(recordPath(instance), JSON.stringify({ subnet, chainsBefore } satisfies NetworkRecord));
+  const othersMadeHints = before === undefined ? haveOthersMadeHints(chainsBefore.nat) : (before.othersMadeHints ?? true);
+  writeFileSync(recordPath(instance), JSON.stringify({ subnet, chainsBefore, othersMadeHints } satisfies NetworkRecord));
   await setUpBridge(instance, subnet);
   try {
     await setUpRules(instance, subnet);
@@ -132,6 +135,13 @@ async function removeRules(instance: Instance): Promise<void> {
   }
 }
 
+/** What the agent made for other programs, of both families. What is not there is no error. */
+async function removeHints(instance: Instance): Promise<void> {
+  const othersMadeThem = readRecord(instance)?.othersMadeHints ?? true;
+  const commands = selectHintCleanUp(chainNames(await listRules('nat')), { chain: instance.iptablesChain, othersMadeThem });
+  for (const command of commands) for (const program of ['iptables', 'ip6tables']) await tryCommand([program, '-w', '10', ...command]).catch(() => undefined);
+}
+
 /** Removes all of it. Returns what is left. */
 export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   const { bridge } = instance;
@@ -139,6 +149,7 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
   for (const name of [bridge, `${bridge}p`]) if (existsSync(`/sys/class/net/${name}`)) await tryCommand(['ip', 'link', 'del', name]);
   await removeServiceRules(instance);
+  await removeHints(instance);
   await removeRules(instance);
   removeCniCache(instance);
   return networkLeftovers(instance);

@@ -1,17 +1,19 @@
 // `up` as a user has it: a cluster of one node with the real agent, control plane and kubectl, on a data folder of its own.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
 import { readClusterRecord } from '../../src/up/cluster/cluster-record.ts';
 import { machineEnvironment } from '../../src/up/commands.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { deriveInstance, type Instance } from '../../src/up/instance.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../../src/up/processes.ts';
-import { findLeftovers } from '../../src/up/teardown.ts';
+import { findLeftovers, kubeletPidFile } from '../../src/up/teardown.ts';
+import { failedChecks } from '../../src/up/testing/cis-checks.ts';
 import { builtProgram } from './support/agent-build.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-cluster-')));
@@ -68,6 +70,16 @@ before(async () => {
 after(async () => {
   await Promise.all([up(first, 'down', '--purge'), up(second, 'down', '--purge')]);
   rmSync(folder, { recursive: true, force: true });
+});
+
+/** As kube-bench looks at a node. */
+test('the agent passes every check of CIS for nodes', () => {
+  const record = readProcessFile(kubeletPidFile(first));
+  assert.ok(record !== undefined);
+  const args = readFileSync(`/proc/${record.pid}/cmdline`, 'utf8').split('\0');
+  const config = parse(readFileSync(first.kubeletConfig, 'utf8')) as Record<string, unknown> & { authentication: { x509: { clientCAFile: string } } };
+  const [kubeconfig, clientCa] = [args[args.indexOf('--kubeconfig') + 1] ?? '', config.authentication.x509.clientCAFile];
+  assert.deepEqual(failedChecks({ args, config, files: { kubeconfig: statSync(kubeconfig), clientCa: statSync(clientCa), config: statSync(first.kubeletConfig) } }), []);
 });
 
 test('the three replicas run, pulled from the registry, and each of them serves on the address of the service', async () => {

@@ -1,8 +1,11 @@
+import { statSync } from 'node:fs';
 import { loadCredentialProviders, type CredentialProvider } from '../features/images/credentials/provider-config.ts';
+import { IptablesHints } from '../features/iptables-hints/iptables-hints.ts';
 import { createHealthApp } from '../features/server/health-app.ts';
 import { createLocalApi, type Problem } from '../features/server/local-api.ts';
 import { createReadOnlyApp } from '../features/server/read-only-app.ts';
 import { createManifestServer, readManifestToken } from '../features/pod-config/manifest-server.ts';
+import { linuxIptables } from '../adapters/net/linux-iptables.ts';
 import { listenTcp, listenUnix, type Listening } from '../adapters/net/http-listen.ts';
 import { takeInstanceLock } from '../adapters/process/instance-lock.ts';
 import { systemdNotify, watchdogPeriodMs } from '../adapters/process/systemd-notify.ts';
@@ -21,6 +24,7 @@ import { composeServing, type Serving } from './compose/compose-serving.ts';
 import { openSecureServer } from './compose/compose-secure-server.ts';
 import { composeServer, observedFetch, observeRequests } from './compose/compose-server.ts';
 import { composeWorld, type RealWorld } from './compose/compose-world.ts';
+import { guardedFiles, looseFile } from './config/file-modes.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { healthChecks, localSources } from './local-sources.ts';
 import { processFacts } from './process-facts.ts';
@@ -44,7 +48,7 @@ export function agentLog(config: KubeletConfig): AdjustableLogger {
 
 /** Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another agent's, the host is unfit. */
 export async function startAgent({ config, flags, warnings }: AgentSettings, log: AdjustableLogger): Promise<RunningAgent> {
-  for (const warning of warnings) log.warn(warning);
+  for (const warning of [...warnings, ...looseFiles(config, flags)]) log.warn(warning);
   const lock = await takeInstanceLock(flags.rootDir);
   const world = await composeWorld({ config, flags, log });
   refuseUnfitHost(config, world);
@@ -63,6 +67,8 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
   const kubelet = composeKubelet(settings, world, records);
   if (world.cluster !== undefined) world.join?.start(world.cluster);
   await orRefuse('the agent cannot work on this machine', kubelet.start());
+  const hints = composeHints(world, config);
+  hints?.start();
   const servers = new Servers(log);
   const serving = composeNodeServing(kubelet, world, { config, flags });
   await openServers(servers, kubelet, { config, flags, serving, log, problems: () => [...(world.join?.problems() ?? []), ...serving.problems()] });
@@ -75,6 +81,7 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
     await watchdog?.stop();
     await servers.close();
     await serving.stop();
+    await hints?.stop();
     await kubelet.stop();
     await world.join?.stop();
     world.close();
@@ -90,6 +97,21 @@ async function credentialProviders(flags: AgentFlags, world: RealWorld): Promise
   const { providers, errors } = await loadCredentialProviders(world.files, flags.imageCredentialProviderConfig, flags.imageCredentialProviderBinDir);
   if (errors.length > 0) throw new KubeletError('Invalid', errors.join('\n'));
   return providers;
+}
+
+function looseFiles({ security }: KubeletConfig, flags: AgentFlags): readonly string[] {
+  const given = { kubeconfig: flags.kubeconfig, bootstrapKubeconfig: flags.bootstrapKubeconfig, config: flags.configFile, clientCa: security.clientCaFile, servingKey: security.tlsPrivateKeyFile };
+  return guardedFiles(given).flatMap((guarded) => {
+    try {
+      return looseFile(guarded, statSync(guarded.file)) ?? [];
+    } catch {
+      return []; // Who needs it says so.
+    }
+  });
+}
+
+function composeHints({ processes, clock, random, log }: RealWorld, { network }: KubeletConfig): IptablesHints | undefined {
+  return network.utilChains ? new IptablesHints({ families: linuxIptables(processes), clock, random, log }) : undefined;
 }
 
 function refuseUnfitHost(config: KubeletConfig, world: RealWorld): void {

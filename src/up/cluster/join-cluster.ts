@@ -7,7 +7,7 @@ import { systemClock } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
-import { kubeletProgram, writeAgentConfig } from '../agent.ts';
+import { kubeletProgram, nodeNameArguments, writeAgentConfig } from '../agent.ts';
 import type { Instance } from '../instance.ts';
 import type { CgroupDriver } from '../runtime-config.ts';
 import { kubeletPidFile } from '../teardown.ts';
@@ -52,7 +52,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
     const agent = keepRunning({
       name: 'the agent',
       command: kubeletProgram,
-      args: ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), ...credentials, '--hostname-override', nodeName, ...agentArgs],
+      args: ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), ...credentials, ...nodeNameArguments(nodeName), ...agentArgs],
       log: instance.kubeletLog,
       pidFile: kubeletPidFile(instance),
     }, { clock: systemClock, signal, say });

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { services } from '../../api/client/resource-types.ts';
-import { freePort, kubeletProgram, programPath, RESOLVED_CONF, writeAgentConfig } from '../agent.ts';
+import { freePort, kubeletProgram, programPath, RESOLVED_CONF, nodeNameArguments, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR, type Instance } from '../instance.ts';
@@ -212,7 +212,8 @@ class ClusterStart {
       command: kubeletProgram,
       args: [
         ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance), '--bootstrap-kubeconfig', bootstrapConfig(instance)],
-        ...['--hostname-override', this.#nodeName, '--node-ip', subnet.gateway],
+        ...nodeNameArguments(this.#nodeName),
+        ...['--node-ip', subnet.gateway],
         ...this.#options.agentArgs,
       ],
       log: instance.kubeletLog,

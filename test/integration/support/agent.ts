@@ -96,6 +96,7 @@ export class TestAgent {
       authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
       imageGCHighThresholdPercent: 100,
+      makeIPTablesUtilChains: false,
       ...overrides,
     };
     writeFileSync(this.#configFile, JSON.stringify(config));

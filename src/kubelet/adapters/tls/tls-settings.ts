@@ -15,7 +15,7 @@ const versions: Readonly<Record<string, SecureVersion>> = { VersionTLS10: 'TLSv1
 const always = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /** For TLS 1.2 unless said otherwise: with forward secrecy and authenticated encryption (CIS 4.2.12). Go's default has CBC suites as well. */
-const strong = [
+export const strongCipherSuites: readonly string[] = [
   'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256', 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305',
   'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305', 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384', 'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384',
 ];
@@ -24,7 +24,7 @@ const curves: Readonly<Record<number, string>> = { 23: 'P-256', 24: 'P-384', 25:
 
 /** What Node's TLS is to be told. A suite that OpenSSL does not have is left out by it. */
 export function tlsSettings({ cipherSuites, minVersion, curvePreferences }: TlsConfig): Pick<SecureContextOptions, 'ciphers' | 'minVersion' | 'ecdhCurve'> {
-  const chosen = (cipherSuites.length === 0 ? strong : cipherSuites).filter((suite) => !always.includes(suite)).map(openSslName);
+  const chosen = (cipherSuites.length === 0 ? strongCipherSuites : cipherSuites).filter((suite) => !always.includes(suite)).map(openSslName);
   const isOld = minVersion === 'VersionTLS10' || minVersion === 'VersionTLS11';
   const named = curvePreferences.flatMap((id) => curves[id] ?? []);
   return {

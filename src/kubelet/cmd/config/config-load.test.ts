@@ -116,10 +116,10 @@ test('a map given by a flag replaces the one of the file', () => {
 });
 
 test('one warning for each setting that is not honoured yet, only if it was changed', () => {
-  const { warnings } = run(['--config=/k.yaml', '--kubeconfig=/c'], { '/k.yaml': `${head}cpuManagerPolicy: static\nmemoryManagerPolicy: None\n` });
+  const { warnings } = run(['--config=/k.yaml', '--kubeconfig=/c', '--lock-file=/l'], { '/k.yaml': `${head}cpuManagerPolicy: static\nmemoryManagerPolicy: None\n` });
   assert.deepEqual(warnings, [
     'configuration field cpuManagerPolicy is accepted but not honoured yet: CPU, memory and topology managers are not there yet; containers share all CPUs',
-    'flag --kubeconfig is accepted but not honoured yet: needs the connection to an API server, which is not there yet',
+    'flag --lock-file is accepted but not honoured yet: no lock file is used; one agent per root directory is made sure of in any case',
   ]);
 });
 

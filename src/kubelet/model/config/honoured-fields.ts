@@ -102,7 +102,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   podsPerCore: honoured(),
   enableControllerAttachDetach: honoured(),
   protectKernelDefaults: notYet('kernel settings are neither checked nor changed'),
-  makeIPTablesUtilChains: notYet('no iptables chains are made'),
+  makeIPTablesUtilChains: honoured(),
   iptablesMasqueradeBit: honoured(unaffected),
   iptablesDropBit: honoured(unaffected),
   featureGates: partly('all are known and checked; features that are on by default cannot be turned off one by one yet'),

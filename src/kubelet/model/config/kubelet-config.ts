@@ -147,6 +147,8 @@ export interface NetworkConfig {
   readonly clusterDns: readonly string[];
   /** Empty means that pods inherit no resolver configuration. */
   readonly resolvConf: string;
+  /** Chains of iptables that other programs look for are made. */
+  readonly utilChains: boolean;
 }
 
 export interface VolumesConfig {
@@ -348,7 +350,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     reserved: reserved(given),
     eviction: eviction(given),
     runtime: runtime(given),
-    network: { clusterDomain: given.clusterDomain ?? '', clusterDns: given.clusterDNS ?? [], resolvConf: given.resolvConf },
+    network: { clusterDomain: given.clusterDomain ?? '', clusterDns: given.clusterDNS ?? [], resolvConf: given.resolvConf, utilChains: given.makeIPTablesUtilChains },
     volumes: { controllerAttaches: given.enableControllerAttachDetach, driverDir: given.volumePluginDir.replace(/\/+$/, ''), statsPeriodMs: msOf(given.volumeStatsAggPeriod) },
     containerLogs: {
       podLogsDir: given.podLogsDir,

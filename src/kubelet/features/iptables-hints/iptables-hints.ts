@@ -1,0 +1,114 @@
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import { createLoop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Iptables } from '../../ports/iptables.ts';
+
+/** Its being there tells others which of legacy and nf_tables this machine uses. */
+const HINT = 'KUBE-IPTABLES-HINT';
+const FIREWALL = 'KUBE-FIREWALL';
+/** Empty and used by nobody: when it is gone, somebody has emptied the tables. */
+const CANARY = 'KUBE-KUBELET-CANARY';
+const CANARY_TABLES = ['mangle', 'nat', 'filter'] as const;
+const CHECK_MS = 60_000;
+
+/**
+ * kube-proxy sets route_localnet, which would let neighbours reach what listens on the loopback address (CVE-2020-8558). kube-proxy has the same rule to the
+ * letter, so that only one of the two comes to be.
+ */
+const MARTIANS = ['-m', 'comment', '--comment', 'block incoming localnet connections', '--dst', '127.0.0.0/8', '!', '--src', '127.0.0.0/8', '-m', 'conntrack', '!', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'DROP'];
+
+export interface IptablesHintsOptions {
+  readonly families: readonly Iptables[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Chains that other programs of a node look for (upstream: kubelet_network_linux.go). Nothing here is needed by pods, and no failure keeps the agent from anything. */
+export class IptablesHints {
+  readonly #log: Logger;
+  readonly #loop: Loop;
+  /** Families that there is a filter for; undefined before the first look. */
+  #families: readonly Iptables[] | undefined;
+  readonly #made = new Set<Iptables>();
+  readonly #failures = new Map<Iptables, string>();
+
+  constructor({ families, clock, random, log }: IptablesHintsOptions) {
+    this.#log = log;
+    const pass = async (): Promise<void> => {
+      this.#families ??= await this.#present(families);
+      for (const family of this.#families) await this.#keep(family);
+    };
+    this.#loop = createLoop({ name: 'iptables-hints', clock, random, log, periodMs: CHECK_MS, pass });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** The chains stay, as upstream's do. */
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  async #present(families: readonly Iptables[]): Promise<readonly Iptables[]> {
+    const found: Iptables[] = [];
+    for (const each of families) if (await answers(each)) found.push(each);
+    if (found.length === 0) this.#log.info('No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain');
+    return found;
+  }
+
+  async #keep(family: Iptables): Promise<void> {
+    try {
+      if (this.#made.has(family) && (await hasChain(family, 'mangle', CANARY))) return;
+      await ensureRules(family);
+      for (const table of CANARY_TABLES) await ensureChain(family, table, CANARY);
+      this.#log.info(this.#made.has(family) ? 'iptables rules were gone and are there again' : 'Initialized iptables rules.', { protocol: family.family });
+      this.#made.add(family);
+      this.#failures.delete(family);
+    } catch (error) {
+      const why = errorMessage(error);
+      if (this.#failures.get(family) !== why) this.#log.info('Failed to initialize iptables rules; some functionality may be missing.', { protocol: family.family, error: why });
+      this.#failures.set(family, why);
+    }
+  }
+}
+
+async function answers(family: Iptables): Promise<boolean> {
+  try {
+    return (await family.run(['-t', 'nat', '-S', 'POSTROUTING', '1'])).exitCode === 0;
+  } catch {
+    return false; // No such program here: told by the caller.
+  }
+}
+
+async function ensureRules(filter: Iptables): Promise<void> {
+  await ensureChain(filter, 'mangle', HINT);
+  if (filter.family === 'IPv6') return;
+  await ensureChain(filter, 'filter', FIREWALL);
+  for (const chain of ['OUTPUT', 'INPUT']) await ensureRule(filter, '-I', chain, ['-j', FIREWALL]);
+  await ensureRule(filter, '-A', FIREWALL, MARTIANS);
+}
+
+async function hasChain(filter: Iptables, table: string, chain: string): Promise<boolean> {
+  return (await filter.run(['-t', table, '-S', chain, '1'])).exitCode === 0;
+}
+
+async function ensureChain(filter: Iptables, table: string, chain: string): Promise<void> {
+  const { exitCode, stderr } = await filter.run(['-t', table, '-N', chain]);
+  // 1: it is there already.
+  if (exitCode > 1) throw failed(`error creating chain ${JSON.stringify(chain)}`, exitCode, stderr);
+}
+
+async function ensureRule(filter: Iptables, how: '-I' | '-A', chain: string, rule: readonly string[]): Promise<void> {
+  const found = await filter.run(['-t', 'filter', '-C', chain, ...rule]);
+  if (found.exitCode === 0) return;
+  if (found.exitCode > 1) throw failed('error checking rule', found.exitCode, found.stderr);
+  const { exitCode, stderr } = await filter.run(['-t', 'filter', how, chain, ...rule]);
+  if (exitCode !== 0) throw failed('error appending rule', exitCode, stderr);
+}
+
+const failed = (what: string, exitCode: number, stderr: string): KubeletError => new KubeletError('Internal', `${what}: exit status ${exitCode}: ${stderr.trim().slice(0, 300)}`, { op: 'iptables' });
