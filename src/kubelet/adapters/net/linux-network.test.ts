@@ -14,15 +14,20 @@ describe('the address that others reach this machine by', () => {
   it('is on the interface that the default route leads over', () => {
     const routes = HEAD + route('eth0', '0002000A') + route('eth1');
     const v6Routes = v6Route('lo', '0'.repeat(32)) + v6Route('eth0', `fe80${'0'.repeat(27)}2`);
-    assert.deepEqual(computeNetwork({ routes, v6Routes, interfaces }).defaults, { v4: '192.0.2.9', v6: '2001:db8::1' });
+    assert.deepEqual(computeNetwork({ routes, v6Routes, v4Trie: '', interfaces }).defaults, { v4: '192.0.2.9', v6: '2001:db8::1' });
   });
 
   it('is without a route one of an interface that leads out', () => {
-    assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', interfaces }).defaults, { v4: '192.0.2.1', v6: '2001:db8::1' });
-    assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', interfaces: {} }), { own: [], defaults: {} });
+    assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces }).defaults, { v4: '192.0.2.1', v6: '2001:db8::1' });
+    assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces: {} }), { own: [], defaults: {} });
+  });
+
+  it('may be one of an interface without a carrier, such as a bridge without pods', () => {
+    const v4Trie = 'Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.85.0.0\n        /22 link UNICAST\n     |-- 10.85.0.1\n        /32 host LOCAL\n     |-- 10.85.3.255\n        /32 link BROADCAST\n     |-- 192.0.2.1\n        /32 host LOCAL\n';
+    assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', v4Trie, interfaces: { eth0: [of('192.0.2.1')] } }).own, ['192.0.2.1', '10.85.0.1']);
   });
 
   it('is among all the addresses it has', () => {
-    assert.equal(computeNetwork({ routes: '', v6Routes: '', interfaces }).own.length, 8);
+    assert.equal(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces }).own.length, 8);
   });
 });

@@ -9,12 +9,14 @@ export interface NetworkTexts {
   /** `/proc/net/route` and `/proc/net/ipv6_route`; '' where there is none. */
   routes: string;
   v6Routes: string;
+  /** `/proc/net/fib_trie`, which has the addresses of interfaces without a carrier, too; `interfaces` does not. */
+  v4Trie: string;
   interfaces: Interfaces;
 }
 
 /** The machine's network as the kernel tells it. */
 export const linuxNetwork: NodeNetwork = {
-  read: () => computeNetwork({ routes: textOf('/proc/net/route'), v6Routes: textOf('/proc/net/ipv6_route'), interfaces: os.networkInterfaces() }),
+  read: () => computeNetwork({ routes: textOf('/proc/net/route'), v6Routes: textOf('/proc/net/ipv6_route'), v4Trie: textOf('/proc/net/fib_trie'), interfaces: os.networkInterfaces() }),
   resolve: async (name) => {
     try {
       return (await lookup(name, { all: true })).map(({ address }) => address);
@@ -28,11 +30,17 @@ export const linuxNetwork: NodeNetwork = {
  * The first address that others can reach on the first interface with a default route, in each family; without routes on any interface that leads
  * out (upstream: apimachinery util/net ResolveBindAddress; where there are no routes it finds none).
  */
-export function computeNetwork({ routes, v6Routes, interfaces }: NetworkTexts): ReturnType<NodeNetwork['read']> {
-  const own = Object.values(interfaces).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
+export function computeNetwork({ routes, v6Routes, v4Trie, interfaces }: NetworkTexts): ReturnType<NodeNetwork['read']> {
+  const shown = Object.values(interfaces).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
+  const own = [...new Set([...shown, ...localV4(v4Trie)])];
   const v4 = firstGlobal(interfaces, defaultV4(routes), 'IPv4');
   const v6 = firstGlobal(interfaces, defaultV6(v6Routes), 'IPv6');
   return { own, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
+}
+
+/** Each address that the kernel takes for its own stands above a line that calls it local. */
+function localV4(text: string): string[] {
+  return [...text.matchAll(/\|-- (\d+\.\d+\.\d+\.\d+)\n\s+\/32 host LOCAL/g)].map(([, address = '']) => address);
 }
 
 /** Names of interfaces, in the order of the routes. */
