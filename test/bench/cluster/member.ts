@@ -23,7 +23,8 @@ export interface MemberOptions {
 
 export interface Answer {
   readonly status: number;
-  readonly text: string;
+  /** As it came. */
+  readonly body: Buffer;
 }
 
 export class Member {
@@ -126,13 +127,14 @@ export class Member {
     return residentMib(this.pid);
   }
 
-  /** From the kubelet's server, as an administrator asks. */
-  get(path: string): Promise<Answer> {
+  /** From the kubelet's server, as an administrator asks; with `packed` as Prometheus does, which takes gzip. */
+  get(path: string, { packed = false }: { packed?: boolean } = {}): Promise<Answer> {
+    const headers = packed ? { 'accept-encoding': 'gzip' } : {};
     return new Promise((resolve, reject) => {
-      const outgoing = request({ host: '127.0.0.1', port: this.#port, path, agent: this.#agent }, (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text })).on('error', reject);
+      const outgoing = request({ host: '127.0.0.1', port: this.#port, path, headers, agent: this.#agent }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) })).on('error', reject);
       });
       outgoing.on('error', reject).end();
     });
@@ -140,8 +142,8 @@ export class Member {
 
   /** How many requests it has sent to the API server so far; undefined if it does not say. */
   async apiRequests(): Promise<number | undefined> {
-    const { status, text } = await this.get('/metrics');
+    const { status, body } = await this.get('/metrics');
     if (status !== 200) return undefined;
-    return [...text.matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].reduce((sum, [, value]) => sum + Number(value), 0);
+    return [...body.toString('utf8').matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].reduce((sum, [, value]) => sum + Number(value), 0);
   }
 }
