@@ -13,9 +13,7 @@ import { kubernetesVersion } from '../flags/flags-version.ts';
 /** What the configuration says of the API client. */
 export type ClusterTerms = Pick<KubeletConfig['node'], 'apiQps' | 'apiBurst' | 'eventQps' | 'eventBurst' | 'statusUpdatePeriodMs' | 'leaseDurationMs'>;
 
-export interface OpenedCluster extends ClusterApi {
-  close(): void;
-}
+export type OpenedCluster = ClusterApi & Required<Pick<ClusterApi, 'close'>>;
 
 /** Of client-go, where the configuration says 0. */
 const DEFAULT_QPS = 5;

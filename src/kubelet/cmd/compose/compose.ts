@@ -109,9 +109,16 @@ function sayStarting({ recorder, settings, world }: Pick<Startable, 'recorder' |
   inBackground(world.log, 'looking at the resolver configuration of the node', checkNodeResolver(settings.config, world, recorder));
 }
 
+/** Passes that are given up may wait for the API server, as do those that come after: it may be away, and nobody can stop a machine that waits for it. */
+async function stopWorkers({ workers, world }: Startable): Promise<void> {
+  const idle = workers.stop();
+  world.cluster?.close?.();
+  await idle;
+}
+
 /** In the reverse of the order of starting. What cannot be stopped in order is said and does not keep the rest from being saved. */
 async function stopKubelet(parts: Startable): Promise<void> {
-  const { sources, loop, workers, monitor, pleg, probes, volumes, cgroups, records } = parts;
+  const { sources, loop, monitor, pleg, probes, volumes, cgroups, records } = parts;
   const steps: readonly [string, () => Promise<void> | void][] = [
     ['sources', () => sources.stop()],
     ['statistics', () => parts.stats?.provider.stop()],
@@ -120,7 +127,7 @@ async function stopKubelet(parts: Startable): Promise<void> {
     ['container collection', () => parts.containerGc.stop()],
     ['sync loop', () => loop.stop()],
     ['admission', () => parts.admission.close()],
-    ['pod workers', () => workers.stop()],
+    ['pod workers', () => stopWorkers(parts)],
     ['statuses', () => parts.clusterPods?.stop()],
     ['probes', () => probes.stop()],
     ['node', () => parts.nodeAgent.stop()],
