@@ -138,6 +138,17 @@ test('an access that has come, or is another one, is told as a return: who could
   assert.equal(await told, 'admitted');
 });
 
+test('the end of a time in which everybody was refused is told, that of a refusal among answers is not', async (t) => {
+  for (const code of [401, 403, 500, 503]) {
+    const codes = [code, code, 200, code, 200, 200];
+    const { client } = await groundOf(t, (_, response) => (codes[0] === 200 ? found(response) : void response.writeHead(codes[0] ?? 0).end()), { outageMs: 0 });
+    const returns: number[] = [];
+    client.onReturn(() => returns.push(codes.length));
+    for (; codes.length > 0; codes.shift()) await client.get(configMaps, key).catch(() => undefined);
+    assert.deepEqual(returns, [4, 2], String(code));
+  }
+});
+
 test('redirects are not followed', async (t) => {
   const { client, asked } = await groundOf(t, (_, response) => void response.writeHead(307, { location: '/elsewhere' }).end());
   await assert.rejects(client.get(configMaps, key), ApiStatusError);

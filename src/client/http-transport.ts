@@ -146,7 +146,7 @@ export class HttpTransport implements ApiTransport {
 
   /** The same connections on terms of its own. */
   lane(terms: Partial<RequestTerms>): ApiTransport {
-    return { send: (request) => this.send(request, terms), stream: (path, signal, onOpen) => this.stream(path, signal, { ...terms, onOpen }), onReturn: (listener) => this.onReturn(listener) };
+    return { send: (request) => this.send(request, terms), stream: (path, signal, onOpen) => this.stream(path, signal, onOpen, terms), onReturn: (listener) => this.onReturn(listener) };
   }
 
   async send(request: ApiRequest, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): Promise<unknown> {
@@ -157,7 +157,7 @@ export class HttpTransport implements ApiTransport {
     return text === '' ? undefined : this.#parse(request, text);
   }
 
-  async *stream(path: string, signal: AbortSignal, { gate = openGate, limitMs = this.#options.requestLimitMs, onOpen }: Partial<RequestTerms> & { onOpen?: (() => void) | undefined } = {}): AsyncGenerator<unknown> {
+  async *stream(path: string, signal: AbortSignal, onOpen?: () => void, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): AsyncGenerator<unknown> {
     const request = { method: 'GET', path } as const;
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal.reason);

@@ -28,6 +28,9 @@ export function isSentAgain(method: string, failure: Pick<ConnectionFailure, 'un
   return failure.reused && (failure.unsent || method === 'GET');
 }
 
+/** Says nothing of what was asked: a server in trouble, or one that does not know the client any more, or not yet (rights are read anew when it starts). */
+export const isRefusalOfAll = (status: number): boolean => status === 401 || status === 403 || status >= 500;
+
 /** `Retry-After` in milliseconds; dates, which no API server sends, count as absent. */
 export function parseRetryAfterMs(header: string | readonly string[] | undefined): number | undefined {
   const text = typeof header === 'string' ? header : header?.[0];

@@ -18,7 +18,7 @@ const bookmark = (resourceVersion: string, initialEventsEnd = false): WatchEvent
 const wrong = (error: Error): WatchEvent<ConfigMap> => ({ type: 'ERROR', error });
 
 /** Answers call by call: with events of a watch, which then stays open or ends, a list, or an error. When there is no answer left, watches stay open. */
-type Scripted = { readonly events: readonly WatchEvent<ConfigMap>[]; readonly ends?: boolean } | { readonly list: ListResult<ConfigMap> } | Error;
+type Scripted = { readonly events: readonly WatchEvent<ConfigMap>[]; readonly ends?: boolean; readonly breaksAfterMs?: number } | { readonly list: ListResult<ConfigMap> } | Error;
 
 interface Ground {
   readonly clock: FakeClock;
@@ -55,9 +55,14 @@ function follow(script: readonly Scripted[], options: Partial<ReflectorOptions<C
       watches.push(given);
       const answer = next(`${given.sendInitialEvents === true ? 'stream' : 'watch'} ${JSON.stringify(given.resourceVersion)}`);
       if (answer instanceof Error) throw answer;
+      given.onOpen?.();
       if (answer !== undefined && 'events' in answer) {
         for (const event of answer.events) yield event;
         if (answer.ends === true) return;
+        if (answer.breaksAfterMs !== undefined) {
+          await new Promise<void>((resolve) => clock.setTimer(answer.breaksAfterMs ?? 0, resolve));
+          throw new Error('broken');
+        }
       }
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     },
@@ -170,6 +175,15 @@ describe('a reflector', () => {
       assert.equal(asked.length > before, isSoon);
       await stop();
     }
+  });
+
+  it('begins with short pauses again when a watch that broke had been open for a while', async () => {
+    const away = Array.from({ length: 7 }, () => new Error('away'));
+    const broken = follow([complete('a'), ...away, { events: [], breaksAfterMs: 2_000 }]);
+    while (broken.asked.length < 9) await broken.clock.advance(1000);
+    await broken.clock.advance(2_500);
+    assert.equal(broken.asked.length, 10);
+    await broken.stop();
   });
 
   it('tells of its problem from the first failure on, and when it is over', async () => {
