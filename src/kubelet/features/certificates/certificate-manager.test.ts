@@ -108,6 +108,35 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
+  it('that is denied takes the one that somebody puts there, and all is well', async () => {
+    const { clock, bootstrapSigner, disk, make } = setUp();
+    const manager = make();
+    await manager.load();
+    manager.start();
+    await until(clock, async () => (await bootstrapSigner.requests()).length === 1);
+    await bootstrapSigner.refuse((await bootstrapSigner.requests())[0]?.metadata.name ?? '', 'Denied');
+    await until(clock, () => manager.problem() !== undefined);
+    disk.pair = bootstrapSigner.pair('system:node:n1');
+    await until(clock, () => manager.current() !== undefined, 60_000);
+    await until(clock, () => manager.problem() === undefined);
+    await manager.stop();
+  });
+
+  it('asks for what is wanted when the pause after a failure is over, not for what was wanted before it', async () => {
+    const { clock, bootstrapApi, bootstrapSigner, wanted, make } = setUp();
+    bootstrapApi.fail('create', 'certificatesigningrequests', new ApiStatusError('Forbidden', 'not yet'));
+    const manager = make();
+    await manager.load();
+    manager.start();
+    await until(clock, () => manager.problem() !== undefined);
+    wanted.names = clientNames('n2');
+    manager.wake();
+    await until(clock, async () => (await bootstrapSigner.signAll()) > 0, 60_000);
+    await until(clock, () => manager.current() !== undefined);
+    assert.deepEqual([(await bootstrapSigner.requests()).length, manager.current()?.facts.commonName], [1, 'system:node:n2']);
+    await manager.stop();
+  });
+
   it('whose request cannot be signed makes another, with another key', async () => {
     const { clock, bootstrapSigner, make } = setUp();
     const manager = make();

@@ -1,5 +1,6 @@
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { BackoffCurve } from '../../../base/backoff.ts';
+import { inBackground } from '../../../base/background.ts';
 import { sleep } from '../../../base/clock.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
@@ -112,7 +113,9 @@ export class CertificateManager {
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    if (this.#running !== undefined) return;
+    this.#running = this.#run();
+    inBackground(this.#options.log, 'keeping a certificate fresh', this.#running);
   }
 
   /** What is wanted may be something else now. */
@@ -140,11 +143,14 @@ export class CertificateManager {
       const verdict = this.#judge(names);
       if (verdict.kind === 'wait' || names === undefined) {
         tries = 0;
+        this.#problem = undefined;
         await this.#pause(Math.min(LOOK_MS, verdict.kind === 'wait' ? verdict.leftMs : LOOK_MS));
         continue;
       }
       if (tries > 0) await this.#pause(jitter(random, backoffDelayMs(retryCurve, tries), RETRY_JITTER));
       if (this.#stop.signal.aborted) return;
+      // The pause may have ended because something else is wanted.
+      if (JSON.stringify(wanted()) !== this.#looked) continue;
       log.info('Rotating certificates', { certificate: name, why: verdict.why });
       const outcome = await this.#exchange(names);
       if (outcome.kind === 'abandoned') continue;
