@@ -3,6 +3,7 @@ import { ApiStatusError } from '../status/api-status-error.ts';
 import type { WatchEvent } from './api-client.ts';
 import { formatKey, keyOf } from './resource-type.ts';
 import type { ApiObject } from './resource-type.ts';
+import { isOlderVersion } from './resource-version.ts';
 
 /** Where a reflector delivers: calls come in order, synchronously. */
 export interface ReflectorSink<T> {
@@ -71,13 +72,7 @@ export class WatchSession<T extends ApiObject> {
   }
 
   #goOn(version: string): void {
-    if (isOlder(version, this.version)) throw new WentBack(this.version, version);
+    if (isOlderVersion(version, this.version)) throw new WentBack(this.version, version);
     this.version = version;
   }
-}
-
-/** Versions of one kind may be compared as numbers (upstream: apimachinery resourceversion); what is no number is never older. */
-function isOlder(one: string, other: string): boolean {
-  if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return false;
-  return one.length === other.length ? one < other : one.length < other.length;
 }

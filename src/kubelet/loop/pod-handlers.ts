@@ -33,6 +33,8 @@ export interface PodHandlersParts {
   /** Static pods are shown in the API, where there is one. */
   mirrors: { podChanged(pod: Pod): void };
   recorder: EventRecorder;
+  /** A source wants a pod otherwise than before. */
+  onUpdate?: (before: Pod, after: Pod) => void;
   /** The set of pods or their requests changed. */
   onPodsChanged: () => void;
   cleanup: () => void;
@@ -65,7 +67,8 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     podUpdates(update: PodUpdate): void {
       for (const pod of update.pods) {
         log.info(`SyncLoop ${update.op}`, { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
-        tellMissingFeatures(parts, pod);
+        const before = store.byUid(podUid(pod.metadata.uid));
+        if (before !== undefined) tellUpdate(parts, before, pod);
         store.set(pod);
         if (isMirrorPod(pod)) mirrorChanged(pod);
         else change(parts, pod);
@@ -139,9 +142,9 @@ function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {
 }
 
 /** Upstream: HandlePodUpdates tells, and goes on. */
-function tellMissingFeatures({ store, admission, recorder }: PodHandlersParts, pod: Pod): void {
-  const before = store.byUid(podUid(pod.metadata.uid));
-  const missing = before === undefined ? [] : admission.missingFeatures(before, pod);
+function tellUpdate({ admission, recorder, onUpdate }: PodHandlersParts, before: Pod, pod: Pod): void {
+  if (!isMirrorPod(pod)) onUpdate?.(before, pod);
+  const missing = admission.missingFeatures(before, pod);
   if (missing.length > 0) recorder.event(pod, 'Warning', podEvents.failedNodeDeclaredFeaturesCheck, `Pod requires node features that are not available: ${missing.join(', ')}`);
 }
 

@@ -107,6 +107,6 @@ export interface CsiNode {
 }
 
 export interface CsiDrivers {
-  /** `endpoint`: path of the driver's socket. Connects at each call, not here. */
-  node(endpoint: string): CsiNode;
+  /** `endpoint`: path of the driver's socket; `name`: what the driver is called. Connects at each call, not here. */
+  node(endpoint: string, name: string): CsiNode;
 }

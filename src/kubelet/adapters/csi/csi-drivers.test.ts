@@ -22,7 +22,7 @@ async function driver(context: TestContext, node: Partial<NodeApi>): Promise<Csi
   const socketPath = tempSocket(context);
   const server = await serveCsi({ socketPath, identity: {}, node });
   context.after(() => server.close());
-  return createCsiDrivers(systemClock).node(socketPath);
+  return createCsiDrivers(systemClock).node(socketPath, 'driver');
 }
 
 test('requests arrive with every field, of file systems and of raw devices', async (context) => {
@@ -77,7 +77,7 @@ test('a refusal keeps its code, silence ends at the limit, and a driver that is 
   const node = await driver(context, { nodeStageVolume: () => Promise.reject(aborted), nodeUnstageVolume: () => new Promise(() => undefined) });
   assert.deepEqual(await node.stage(request, LIMIT_MS), { ok: false, code: 'Aborted', message: 'rpc error: code = Aborted desc = pending' });
   assert.deepEqual(await node.unstage({ volumeId: 'v', stagingPath: '/s' }, 30), { ok: false, code: 'DeadlineExceeded', message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded' });
-  const nobody = await createCsiDrivers(systemClock).node('/nowhere/csi.sock').getInfo(LIMIT_MS);
+  const nobody = await createCsiDrivers(systemClock).node('/nowhere/csi.sock', 'driver').getInfo(LIMIT_MS);
   assert.equal(nobody.ok ? 'ok' : nobody.code, 'Unavailable');
 });
 

@@ -5,6 +5,7 @@ import type { FeatureContext } from './compose-context.ts';
 export function composeAllocation({ settings, world, records, knowledge, links }: FeatureContext): AllocationManager {
   const { config } = settings;
   const { cgroups } = world;
+  const { main } = knowledge.observation.metrics;
   return new AllocationManager({
     allocated: records.allocated,
     actuated: records.actuated,
@@ -26,6 +27,10 @@ export function composeAllocation({ settings, world, records, knowledge, links }
     toldConditions: (uid) => records.statuses.get(uid)?.conditions ?? knowledge.store.byUid(uid)?.status?.conditions ?? [],
     // In its own turn: a pod that is just being taken in has no probes yet, and a status now would say that it is not ready.
     onChange: (uid) => links.post({ kind: 'sync', uids: [uid] }),
+    observe: {
+      deferredAccepted: (trigger) => main.count('kubelet_pod_deferred_accepted_resizes_total', { retry_trigger: trigger }),
+      infeasible: (cause) => main.count('kubelet_pod_infeasible_resizes_total', { reason_detail: cause }),
+    },
     onGranted: (uid) => links.post({ kind: 'sync', uids: [uid] }),
   });
 }

@@ -3,6 +3,7 @@ import { isStaticPod, podFullName } from '../../../api/pod.ts';
 import { podEvents } from '../../../api/reasons.ts';
 import { isMirrorOf, type MirrorFacts } from '../../features/mirror-pods/mirror-pod.ts';
 import { MirrorPods } from '../../features/mirror-pods/mirror-pods.ts';
+import { StatusTimes } from '../../features/metrics/status-times.ts';
 import { ApiPodSource } from '../../features/pod-config/api-source.ts';
 import type { PodConfig } from '../../features/pod-config/pod-config.ts';
 import type { PodWorkers } from '../../features/pod-workers/pod-workers.ts';
@@ -49,7 +50,7 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
   });
   const apiPod = (uid: PodUid): Pod | undefined => apiPodOf(source, parts.podOf(uid));
   const isReleased = (uid: PodUid): boolean => released.has(uid);
-  const uploader: StatusUploader = new StatusUploader({ client: cluster.status, statuses: records.statuses, apiPod, isReleased, onWritten: (pod) => source.noteWritten(pod), clock, random, log });
+  const uploader: StatusUploader = new StatusUploader({ client: cluster.status, statuses: records.statuses, apiPod, isReleased, onWritten: timedWrites(context, (pod) => source.noteWritten(pod)), clock, random, log });
   const mirrors = new MirrorPods({ client: cluster.objects, facts: (fullName) => mirrorFacts(context, { source, ...parts }, fullName), recorder, clock, random, log });
   const reconcileMirrors = (): void => {
     for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName))) mirrors.reconcile(fullName);
@@ -88,6 +89,16 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
 function goOn({ knowledge, links }: LoopContext, workers: PodWorkers): void {
   knowledge.eventUploader?.retryNow();
   links.post({ kind: 'sync', uids: [...workers.known().keys()].filter((uid) => workers.retryOf(uid).lastError !== undefined) });
+}
+
+/** Counts how long statuses took to be told. */
+function timedWrites({ world: { clock }, records, knowledge: { observation, store } }: LoopContext, onWritten: (pod: Pod) => Pod | undefined): (pod: Pod) => Pod | undefined {
+  const times = new StatusTimes(observation.metrics, () => clock.monotonicMs());
+  records.statuses.onChange(({ uid }) => times.changed(uid));
+  return (pod) => {
+    times.told(store.runningUid(podUid(pod.metadata.uid)));
+    return onWritten(pod);
+  };
 }
 
 /** A static pod is told of by its mirror, when that shows it as it is now (upstream: TranslatePodUID). */

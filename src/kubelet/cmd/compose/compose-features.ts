@@ -24,6 +24,7 @@ import { composeEvents } from './compose-events.ts';
 import { composeNode } from './compose-node.ts';
 import { composeAllocation } from './compose-allocation.ts';
 import type { Actors, FeatureContext, Knowledge, Links } from './compose-context.ts';
+import { noteVolumeOperation } from '../../features/metrics/storage.ts';
 import { noteRelist, observeProbe } from './compose-metrics.ts';
 import { composePodRuntime } from './compose-pod-runtime.ts';
 import type { Records } from './compose-records.ts';
@@ -86,6 +87,7 @@ function composePleg({ settings, world, knowledge, links, records }: FeatureCont
     sources,
     cache,
     terminationMessage: (ended) => readTerminationMessage(messages, ended),
+    onPodRead: (durationMs) => knowledge.observation.metrics.main.observe('kubelet_pleg_pod_relist_duration_seconds', {}, durationMs / 1000),
     onRelist: (durationMs) => noteRelist(knowledge.observation, durationMs, clock.monotonicMs()),
     // What the agent did itself it knows already.
     onEvent: (event, origin) => {
@@ -146,6 +148,7 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
     ...composeAttachGate(world, settings.config, knowledge.node, () => manager),
     rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
     tokens,
+    onOperation: (operation) => noteVolumeOperation(knowledge.observation.metrics, operation),
     standalone: world.cluster === undefined,
     driverDir: settings.config.volumes.driverDir,
     morePlugins: [csi.volumes],
@@ -198,15 +201,18 @@ function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers
   };
 }
 
+const HOOK_ODDITIES = { httpFallback: 'kubelet_lifecycle_handler_http_fallbacks_total', sleepCutShort: 'kubelet_sleep_action_terminated_early_total' } as const;
+
 type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'cgroups' | 'images' | 'logLinks' | 'logRotation'>;
 
 function composeRuntime({ settings, world, records, knowledge, links }: FeatureContext, needs: RuntimeNeeds): PodRuntime {
   const { clock, log, runtime, dial } = world;
   const { cache, objects, recorder } = knowledge;
   const { monitor, probes, cgroups, images, logLinks, logRotation } = needs;
+  const { main } = knowledge.observation.metrics;
   return composePodRuntime(settings, world, {
     images,
-    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(knowledge) }),
+    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(knowledge), onOddity: (oddity) => main.count(HOOK_ODDITIES[oddity]) }),
     probes,
     cache,
     objects: { configMap: (namespace, name) => objects.get('ConfigMap', namespace, name), secret: (namespace, name) => objects.get('Secret', namespace, name) },
@@ -216,7 +222,7 @@ function composeRuntime({ settings, world, records, knowledge, links }: FeatureC
     events: recorder,
     timeline: records.timeline,
     onChange: (uid) => links.refreshStatus(uid),
-    resize: { actuated: records.actuated, cgroups },
+    resize: { actuated: records.actuated, cgroups, onDone: (durationMs, succeeded) => main.observe('kubelet_pod_resize_duration_milliseconds', { success: String(succeeded) }, durationMs) },
     onStarted: (pod, status) => {
       logRotation.noteStarted(status.id);
       void logLinks.link(pod.metadata, status);

@@ -9,6 +9,7 @@ import { PodConfig } from '../../features/pod-config/pod-config.ts';
 import { RuntimeClassAdmission } from '../../features/pod-config/runtime-class-admission.ts';
 import { restartsAfterExit, shouldBeStarted, shouldRestartAllContainers } from '../../features/pod-runtime/plan/restart-policy.ts';
 import { isGivenUp } from '../../features/pod-runtime/plan/compute-pod-actions.ts';
+import { noteRequestedResizes } from '../../features/metrics/resizes.ts';
 import { needsNewSandbox } from '../../features/pod-runtime/plan/sandbox-changed.ts';
 import type { PodStore } from '../../features/pod-store/pod-store.ts';
 import type { UserNamespaces } from '../../features/user-namespaces/user-namespaces.ts';
@@ -266,6 +267,7 @@ function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts
     allocation: actors.allocation,
     mirrors: { podChanged: (pod) => clusterPods?.podChanged(pod) },
     recorder: knowledge.recorder,
+    onUpdate: (before, after) => noteRequestedResizes(knowledge.observation.metrics, before, after),
     onPodsChanged: () => {
       actors.cgroups.podsChanged();
       actors.allocation.retry();

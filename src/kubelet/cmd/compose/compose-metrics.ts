@@ -4,7 +4,9 @@ import { createAgentMetrics, type AgentMetrics } from '../../features/metrics/ag
 import { noteClientRequest } from '../../features/metrics/client-requests.ts';
 import { noteEnds } from '../../features/metrics/container-life.ts';
 import { metricsEndpoints } from '../../features/metrics/metrics-endpoints.ts';
-import { countPods, type CountedWorker } from '../../features/metrics/pod-counts.ts';
+import { countPods, staticLabel, type CountedWorker } from '../../features/metrics/pod-counts.ts';
+import { countResizes } from '../../features/metrics/resizes.ts';
+import { countStorage } from '../../features/metrics/storage.ts';
 import { PodStarts } from '../../features/metrics/pod-starts.ts';
 import { ProbeCounts } from '../../features/metrics/probe-counts.ts';
 import { noteRuntimeCall } from '../../features/metrics/runtime-calls.ts';
@@ -68,6 +70,7 @@ export function noteRelist(observation: Observation, durationMs: number, nowMs: 
 /** Passes of pods, by what they are for. */
 export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observation, monotonicMs: () => number): PodSyncer {
   const started = new Set<string>();
+  const orphans = new Set<string>();
   const timed = async <T>(type: string, work: Promise<T>): Promise<T> => {
     const startMs = monotonicMs();
     try {
@@ -81,12 +84,22 @@ export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observa
       const { uid } = work.pod.metadata;
       const isFirst = !started.has(uid);
       started.add(uid);
+      if (isFirst) main.observe('kubelet_pod_worker_start_duration_seconds', {}, (monotonicMs() - work.firstSeenMs) / 1000);
       return timed(isFirst ? 'create' : 'sync', syncer.syncPod(work));
     },
-    syncTerminatingPod: (work) => timed('terminating', syncer.syncTerminatingPod(work)),
+    syncTerminatingPod: (work) => {
+      const { subject } = work;
+      if (subject.kind === 'orphan' && !orphans.has(subject.runtime.uid)) {
+        orphans.add(subject.runtime.uid);
+        main.count('kubelet_orphaned_runtime_pods_total');
+      }
+      return timed('terminating', syncer.syncTerminatingPod(work));
+    },
     syncTerminatedPod: (work) => timed('terminated', syncer.syncTerminatedPod(work)),
     finished: (work) => {
       started.delete(work.uid);
+      orphans.delete(work.uid);
+      if (work.revived && work.pod !== undefined) main.count('kubelet_restarted_pods_total', { static: staticLabel(work.pod) });
       syncer.finished(work);
     },
   };
@@ -128,7 +141,14 @@ export function composeMetrics({ metrics, starts, probes }: Observation, parts: 
   main.set('kubernetes_build_info', buildLabels(), 1);
   for (const { name, stage, enabled } of gateStates(settings.config.gates)) main.set('kubernetes_feature_enabled', { name, stage }, enabled ? 1 : 0);
   for (const [stability, count] of main.stabilities()) main.setTotal('registered_metrics_total', { stability_level: stability, deprecated_version: '' }, count);
+  for (const label of ['', 'true']) main.count('kubelet_restarted_pods_total', { static: label }, 0);
+  // Upstream: nothing that such plugins gave can expire.
+  main.set('rest_client_exec_plugin_ttl_seconds', {}, Infinity);
   main.collect(() => collectPods(metrics, parts));
+  main.collect(() => {
+    countResizes(metrics, parts.actors.allocation.counts());
+    countStorage(metrics, { volumes: parts.actors.volumes.counts(), plugins: parts.actors.csi.plugins.counts() });
+  });
   main.collect(() => collectDisks(metrics, parts));
   const ownUsage = world.observe?.ownUsage;
   if (ownUsage !== undefined) observeProcess(metrics, ownUsage);

@@ -72,6 +72,7 @@ export function composeStats(context: LoopContext): StatsParts | undefined {
     logFolder: (pod) => podLogDirectory(settings.config.containerLogs.podLogsDir, pod),
     list: (path) => files.list(path),
     volumes: (uid) => actors.volumes.measurable(podUid(uid)),
+    onMeasured: (source, durationMs) => knowledge.observation.metrics.main.observe('kubelet_volume_metric_collection_duration_seconds', { metric_source: source }, durationMs / 1000),
     volumePeriodMs: settings.config.volumes.statsPeriodMs,
   });
   const { cgroups: config } = settings.config;

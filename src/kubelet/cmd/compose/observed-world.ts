@@ -1,12 +1,14 @@
 import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { AgentMetrics } from '../../features/metrics/agent-metrics.ts';
-import { containerType } from '../../features/metrics/container-life.ts';
+import { containerType, type ContainerType } from '../../features/metrics/container-life.ts';
 import { imageSizeLabel } from '../../features/metrics/image-size.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
+import { observedDrivers } from './observed-calls.ts';
 import type { World } from './world.ts';
 
 export interface ObservedWorldParts {
@@ -18,7 +20,7 @@ export interface ObservedWorldParts {
 
 /** The same world; what the agent does to it is counted. */
 export function observedWorld(world: World, parts: ObservedWorldParts): World {
-  return { ...world, runtime: observedRuntime(world, parts), images: observedImages(world, parts), cgroups: observedCgroups(world, parts.metrics) };
+  return { ...world, runtime: observedRuntime(world, parts), images: observedImages(world, parts), cgroups: observedCgroups(world, parts.metrics), csiDrivers: observedDrivers(world.csiDrivers, world.clock, parts.metrics) };
 }
 
 /** An object with some methods replaced; the rest are called on the object itself. */
@@ -36,7 +38,7 @@ function overriding<T extends object>(target: T, replaced: Partial<T>): T {
   });
 }
 
-async function timed<T>(clock: Clock, work: () => Promise<T>, done: (durationMs: number, failed: boolean) => void): Promise<T> {
+export async function timed<T>(clock: Clock, work: () => Promise<T>, done: (durationMs: number, failed: boolean) => void): Promise<T> {
   const startMs = clock.monotonicMs();
   let failed = true;
   try {
@@ -48,7 +50,11 @@ async function timed<T>(clock: Clock, work: () => Promise<T>, done: (durationMs:
   }
 }
 
+/** Made and not started yet: each is started at once, or not at all. */
+const MOST_UNSTARTED = 1000;
+
 function observedRuntime({ runtime, clock }: World, { metrics: { main }, pod }: ObservedWorldParts): ContainerRuntime {
+  const unstarted = new Map<string, ContainerType>();
   return overriding(runtime, {
     runSandbox: (config, handler, options) => {
       const labels = { runtime_handler: handler };
@@ -63,17 +69,31 @@ function observedRuntime({ runtime, clock }: World, { metrics: { main }, pod }: 
         if (hasUsers) main.count('kubelet_started_user_namespaced_pods_errors_total');
       });
     },
-    createContainer: (sandbox, config, sandboxConfig, options) => {
+    createContainer: async (sandbox, config, sandboxConfig, options) => {
       const type = containerType(pod(sandboxConfig.uid), config.name);
+      const imageVolumes = config.mounts.filter(({ image }) => image !== undefined).length;
       main.count('kubelet_started_containers_total', { container_type: type });
-      return timed(clock, () => runtime.createContainer(sandbox, config, sandboxConfig, options), (_, failed) => {
-        if (failed) main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'CreateContainerError' });
+      main.count('kubelet_image_volume_requested_total', {}, imageVolumes);
+      try {
+        const id = await runtime.createContainer(sandbox, config, sandboxConfig, options);
+        main.count('kubelet_image_volume_mounted_succeed_total', {}, imageVolumes);
+        if (unstarted.size >= MOST_UNSTARTED) unstarted.clear();
+        unstarted.set(id, type);
+        return id;
+      } catch (error) {
+        main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'CreateContainerError' });
+        // What the runtime says that it is (CRI errors.go).
+        if (errorMessage(error).includes('ImageVolumeMountFailed')) main.count('kubelet_image_volume_mounted_errors_total', {}, imageVolumes);
+        throw error;
+      }
+    },
+    startContainer: (id, options) => {
+      const type = unstarted.get(id) ?? 'container';
+      unstarted.delete(id);
+      return timed(clock, () => runtime.startContainer(id, options), (_, failed) => {
+        if (failed) main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'RunContainerError' });
       });
     },
-    startContainer: (id, options) =>
-      timed(clock, () => runtime.startContainer(id, options), (_, failed) => {
-        if (failed) main.count('kubelet_started_containers_errors_total', { container_type: 'container', code: 'RunContainerError' });
-      }),
   });
 }
 

@@ -22,6 +22,7 @@ class Node {
   readonly pods = new Map<string, Pod>();
   readonly events: string[] = [];
   readonly woken: string[] = [];
+  readonly counted: string[] = [];
   readonly over = new Set<string>();
   told: PodCondition[] = [];
   ready = true;
@@ -48,6 +49,7 @@ class Node {
 
   #make(): AllocationManager {
     return new AllocationManager({
+      observe: { deferredAccepted: (trigger) => void this.counted.push(trigger), infeasible: (cause) => void this.counted.push(cause) },
       allocated: this.allocated,
       actuated: this.actuated,
       clock: this.clock,
@@ -115,6 +117,7 @@ describe('a resize', () => {
   });
 
   test('that does not fit is deferred, said once, and granted as soon as another pod goes, ends or shrinks', () => {
+    const counted: string[] = [];
     for (const free of [(node: Node) => node.remove('b'), (node: Node) => (node.over.add('b'), node.manager.podEnded(podUid('b'))), (node: Node) => node.want('b', '100m', { generation: 2 })]) {
       const node = new Node();
       node.want('a', '300m');
@@ -125,7 +128,10 @@ describe('a resize', () => {
       assert.deepEqual(node.events, [`a Warning ResizeDeferred Pod resize OutOfcpu: ${resources('800m')},"generation":2,"error":"Node didn't have enough resource: cpu, requested: 800, used: 600, capacity: 1000"}`]);
       free(node);
       assert.deepEqual([node.granted('a'), node.conditions('a')], ['800m', ['PodResizeInProgress @2']]);
+      assert.deepEqual(node.manager.counts().pending, new Map());
+      counted.push(...node.counted);
     }
+    assert.deepEqual(counted, ['pods_removed', 'pod_terminated', 'pod_updated']);
   });
 
   test('that is taken back is forgotten', () => {
@@ -226,6 +232,7 @@ describe('what can never be', () => {
     assert.equal(infeasible(node), 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"');
     node.want('a', '', { resources: of('100m', '128Mi'), generation: 3 });
     assert.equal(infeasible(node), 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"');
+    assert.deepEqual(node.counted, ['guaranteed_pod_cpu_manager_static_policy', 'guaranteed_pod_memory_manager_static_policy']);
   });
 
   test('with swap is another memory request, unless the container restarts for it', () => {

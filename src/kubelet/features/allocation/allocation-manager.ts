@@ -9,7 +9,7 @@ import { podUid, type PodUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import { decideResize, rankPending } from './decide-resize.ts';
-import type { ResizeNode } from './decide-resize.ts';
+import type { InfeasibleCause, ResizeNode } from './decide-resize.ts';
 import { rebuildAllocation } from './rebuild-allocation.ts';
 import type { ResourceCheckpoint } from './resource-checkpoint.ts';
 import { resizeConditions, stateOfConditions, withoutPending, withoutProgress, withPending, withProgress } from './resize-conditions.ts';
@@ -39,6 +39,17 @@ export interface AllocationManagerOptions {
   onChange: (uid: PodUid) => void;
   /** The pod was granted other resources than it has: give it those. */
   onGranted: (uid: PodUid) => void;
+  observe?: ResizeObserver;
+}
+
+/** Why wishes were looked at again (upstream: allocation_manager.go TriggerReason*). */
+export type RetryTrigger = 'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_terminated' | 'pod_resized' | 'periodic_retry';
+
+export interface ResizeObserver {
+  /** A wish that had to wait was granted. */
+  deferredAccepted(trigger: RetryTrigger): void;
+  /** A wish cannot be granted, ever. */
+  infeasible(cause: InfeasibleCause): void;
 }
 
 /** Upstream's retries; here they are the safety net behind the events. */
@@ -88,7 +99,7 @@ export class AllocationManager {
     const uid = podUid(pod.metadata.uid);
     if (allocated.get(uid) === undefined) allocated.set(uid, rebuildAllocation(pod, runtime(uid), actuated.get(uid)));
     if (this.apply(pod) !== pod) this.#pending.add(uid);
-    this.retry();
+    this.retry('pods_added');
   }
 
   /** Its source wants the pod otherwise than before. */
@@ -104,12 +115,12 @@ export class AllocationManager {
       return;
     }
     this.#pending.add(uid);
-    this.retry();
+    this.retry('pod_updated');
   }
 
   podRemoved(uid: PodUid): void {
     this.#pending.delete(uid);
-    this.retry();
+    this.retry('pods_removed');
   }
 
   /** Nothing of the pod is left. */
@@ -128,7 +139,7 @@ export class AllocationManager {
   }
 
   /** Tries every pending wish again; until none is granted any more, for what one gives up another may have. */
-  retry(): void {
+  retry(trigger: RetryTrigger = 'periodic_retry'): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#pending.size === 0 || this.#stopped) return;
@@ -136,7 +147,7 @@ export class AllocationManager {
     let granted = true;
     while (granted && this.#pending.size > 0) {
       granted = false;
-      for (const uid of this.#ranked()) if (this.#try(uid)) granted = true;
+      for (const uid of this.#ranked()) if (this.#try(uid, trigger)) granted = true;
     }
     if (this.#pending.size > 0) this.#retryWithin(RETRY_MS);
   }
@@ -150,7 +161,7 @@ export class AllocationManager {
     if (state.inProgress === undefined) return;
     this.#change(uid, withoutProgress(state));
     recorder.event(pod, 'Normal', podEvents.resizeCompleted, resizeMessage('completed', pod, state.inProgress));
-    this.retry();
+    this.retry('pod_resized');
   }
 
   noteError(pod: Pod, message: string): void {
@@ -166,10 +177,21 @@ export class AllocationManager {
     return resizeConditions(this.#state(uid));
   }
 
+  /** How many pods wait for other resources, by the reason that is told, and how many are being given theirs. */
+  counts(): { pending: ReadonlyMap<string, number>; inProgress: number } {
+    const pending = new Map<string, number>();
+    let inProgress = 0;
+    for (const state of this.#states.values()) {
+      if (state.pending !== undefined) pending.set(state.pending.reason, (pending.get(state.pending.reason) ?? 0) + 1);
+      if (state.inProgress !== undefined) inProgress++;
+    }
+    return { pending, inProgress };
+  }
+
   podEnded(uid: PodUid): void {
     this.#pending.delete(uid);
     this.#states.set(uid, {});
-    this.retry();
+    this.retry('pod_terminated');
   }
 
   stop(): void {
@@ -198,8 +220,8 @@ export class AllocationManager {
   }
 
   /** Whether it was granted. */
-  #try(uid: PodUid): boolean {
-    const { allocated, clock, node, misfit, recorder } = this.#options;
+  #try(uid: PodUid, trigger: RetryTrigger): boolean {
+    const { allocated, clock, node, misfit, recorder, observe } = this.#options;
     const pods = this.#options.pods();
     const desired = pods.find((pod) => pod.metadata.uid === uid);
     if (desired === undefined) return false;
@@ -212,6 +234,7 @@ export class AllocationManager {
     const decision = decideResize({ desired, allocated: granted, node: node(), misfit: (pod) => misfit(pod, others) });
     const generation = generationOf(desired);
     if (decision.kind === 'granted') {
+      if (this.#state(uid).pending?.reason === 'Deferred') observe?.deferredAccepted(trigger);
       allocated.set(uid, allocationOf(desired));
       this.#save(uid);
       const { state } = withProgress({}, { reason: '', message: '', generation }, clock.nowMs());
@@ -220,6 +243,7 @@ export class AllocationManager {
       this.#options.onGranted(uid);
       return true;
     }
+    if (decision.kind === 'infeasible' && decision.cause !== undefined) observe?.infeasible(decision.cause);
     const reason = decision.kind === 'infeasible' ? 'Infeasible' : 'Deferred';
     const { state, news } = withPending(this.#state(uid), { reason, message: decision.message, generation }, clock.nowMs());
     if (reason === 'Infeasible') this.#pending.delete(uid);

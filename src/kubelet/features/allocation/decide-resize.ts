@@ -28,7 +28,15 @@ export interface ResizeFacts {
 }
 
 /** `reason` is what refused it: a predicate's word for what is only deferred. */
-export type ResizeDecision = { kind: 'granted' } | { kind: 'deferred' | 'infeasible'; reason: string; message: string };
+export type ResizeDecision = { kind: 'granted' } | { kind: 'deferred' | 'infeasible'; reason: string; message: string; cause?: InfeasibleCause };
+
+/** As upstream counts it (allocation/handlers.go). What the API server would have refused has no word there. */
+export type InfeasibleCause = 'swap_limitation' | 'guaranteed_pod_cpu_manager_static_policy' | 'guaranteed_pod_memory_manager_static_policy';
+
+interface Problem {
+  message: string;
+  cause?: InfeasibleCause;
+}
 
 /**
  * Whether a running pod may have the resources its source now asks for (upstream: allocation/handlers.go and the admission handlers).
@@ -36,41 +44,41 @@ export type ResizeDecision = { kind: 'granted' } | { kind: 'deferred' | 'infeasi
  */
 export function decideResize({ desired, allocated, node, misfit }: ResizeFacts): ResizeDecision {
   const problem = (isStaticPod(desired) ? refusedByApi(desired, allocated, node) : undefined) ?? refusedBySwap(desired, allocated, node) ?? refusedByPinning(desired, allocated, node);
-  if (problem !== undefined) return { kind: 'infeasible', reason: 'Infeasible', message: problem };
+  if (problem !== undefined) return { kind: 'infeasible', reason: 'Infeasible', ...problem };
   const other = misfit(desired);
   if (other === undefined) return { kind: 'granted' };
   return { kind: other.reason === 'Infeasible' ? 'infeasible' : 'deferred', ...other };
 }
 
-function refusedByApi(desired: Pod, allocated: Pod, node: ResizeNode): string | undefined {
+function refusedByApi(desired: Pod, allocated: Pod, node: ResizeNode): Problem | undefined {
   const errors = validateResize(allocated, desired);
-  if (errors.length > 0) return errors.map(({ field, message }) => `${field}: ${message}`).join(', ');
+  if (errors.length > 0) return { message: errors.map(({ field, message }) => `${field}: ${message}`).join(', ') };
   // Upstream: admission plugin podresize.
   const requests = podRequests(desired);
   const over: string[] = [];
   if (exceeds(requests, node.allocatable, 'cpu')) over.push(`cpu, requested: ${quantityMilliValue(requests['cpu'] ?? '0')}, allocatable: ${quantityMilliValue(node.allocatable['cpu'] ?? '0')}`);
   if (exceeds(requests, node.allocatable, 'memory')) over.push(`memory, requested: ${quantityValue(requests['memory'] ?? '0')}, allocatable: ${quantityValue(node.allocatable['memory'] ?? '0')}`);
-  return over.length === 0 ? undefined : `node didn't have enough allocatable resources: ${over.join('; ')}`;
+  return over.length === 0 ? undefined : { message: `node didn't have enough allocatable resources: ${over.join('; ')}` };
 }
 
-function refusedBySwap(desired: Pod, allocated: Pod, node: ResizeNode): string | undefined {
+function refusedBySwap(desired: Pod, allocated: Pod, node: ResizeNode): Problem | undefined {
   for (const container of resizable(desired)) {
     const before = resizable(allocated).find(({ name }) => name === container.name);
     if (before === undefined || sameAmount(before, container, 'memory') || restartsFor(before, 'memory')) continue;
-    if (mayUseSwap(desired, container, node) || mayUseSwap(allocated, before, node)) return 'In-place resize of containers with swap is not supported.';
+    if (mayUseSwap(desired, container, node) || mayUseSwap(allocated, before, node)) return { message: 'In-place resize of containers with swap is not supported.', cause: 'swap_limitation' };
   }
   return undefined;
 }
 
-function refusedByPinning(desired: Pod, allocated: Pod, node: ResizeNode): string | undefined {
+function refusedByPinning(desired: Pod, allocated: Pod, node: ResizeNode): Problem | undefined {
   if (podQos(desired) !== 'Guaranteed') return undefined;
   const changes = (name: 'cpu' | 'memory'): boolean =>
     resizable(desired).some((container) => {
       const before = resizable(allocated).find((one) => one.name === container.name);
       return before !== undefined && !sameAmount(before, container, name);
     });
-  if (node.cpuManagerPolicy === 'static' && changes('cpu')) return 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"';
-  if (node.memoryManagerPolicy === 'Static' && changes('memory')) return 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"';
+  if (node.cpuManagerPolicy === 'static' && changes('cpu')) return { message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"', cause: 'guaranteed_pod_cpu_manager_static_policy' };
+  if (node.memoryManagerPolicy === 'Static' && changes('memory')) return { message: 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"', cause: 'guaranteed_pod_memory_manager_static_policy' };
   return undefined;
 }
 

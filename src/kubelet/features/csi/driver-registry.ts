@@ -69,7 +69,7 @@ export class DriverRegistry {
   node(name: string): CsiNode {
     const driver = this.#registered.get(name);
     if (driver === undefined) throw new KubeletError('Unavailable', `driver name ${name} not found in the list of registered CSI drivers`);
-    return this.#drivers.node(driver.endpoint);
+    return this.#drivers.node(driver.endpoint, name);
   }
 
   /** Resolves as soon as it is registered, or when the limit has passed: after a restart of the agent drivers need a moment to be found. */
@@ -98,7 +98,7 @@ export class DriverRegistry {
     const version = this.#version(driver, 'RegisterPlugin');
     const attempt = {};
     this.#attempts.set(driver.socketPath, attempt);
-    const info = await this.#drivers.node(driver.endpoint).getInfo(NODE_INFO_LIMIT_MS);
+    const info = await this.#drivers.node(driver.endpoint, driver.name).getInfo(NODE_INFO_LIMIT_MS);
     if (this.#attempts.get(driver.socketPath) !== attempt) throw new KubeletError('Aborted', 'the registration was called off');
     this.#attempts.delete(driver.socketPath);
     if (!info.ok) throw new KubeletError('Unavailable', info.message);
@@ -115,7 +115,7 @@ export class DriverRegistry {
   async refresh(name: string): Promise<void> {
     const driver = this.#registered.get(name);
     if (driver === undefined) return;
-    const info = await this.#drivers.node(driver.endpoint).getInfo(NODE_INFO_LIMIT_MS);
+    const info = await this.#drivers.node(driver.endpoint, driver.name).getInfo(NODE_INFO_LIMIT_MS);
     if (!info.ok) throw new KubeletError('Unavailable', info.message);
     const maxVolumes = limitOf(info.value.maxVolumesPerNode);
     if (this.#registered.get(name) !== driver || driver.maxVolumes === maxVolumes) return;

@@ -9,11 +9,11 @@ import { ExecCredentialProvider } from './credentials/exec-provider.ts';
 import type { NodeCredentialPlaces } from './credentials/node-credentials.ts';
 import type { CredentialProvider } from './credentials/provider-config.ts';
 import { ImageLeases } from './image-leases.ts';
-import { ImageManager } from './image-manager.ts';
+import { ImageManager, type EnsureSeen } from './image-manager.ts';
 import { ImagePresence } from './image-presence.ts';
 import { ImagePuller } from './image-puller.ts';
 import type { Activity, SecretLookup } from './interfaces.ts';
-import { PullAccess } from './pull-access.ts';
+import { PullAccess, type AccessCheck } from './pull-access.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { PullQueue } from './pull-queue.ts';
 import { PullRecordFiles } from './pull-records.ts';
@@ -43,6 +43,8 @@ export interface CreateImagesOptions {
   activity: Activity;
   clock: Clock;
   log: Logger;
+  onEnsured?: (seen: EnsureSeen) => void;
+  onAccessCheck?: (result: AccessCheck) => void;
 }
 
 /** The parts of this feature joined: the manager, and what image collection shares with it. */
@@ -51,10 +53,10 @@ export function createImages(options: CreateImagesOptions): { manager: ImageMana
   const providers = options.providers.map((provider) => new ExecCredentialProvider(provider, { binDir: options.providerBinDir, processes, clock }));
   const credentials = new CredentialSources({ secrets, files, places, providers, events, log });
   const records = new PullRecordFiles({ files, log, rootDir: places.rootDir });
-  const access = new PullAccess({ records, runtime: images, policy: settings.verificationPolicy, allowlist: settings.preloadedAllowlist, clock, log });
+  const access = new PullAccess({ records, runtime: images, policy: settings.verificationPolicy, allowlist: settings.preloadedAllowlist, clock, log, onCheck: options.onAccessCheck });
   const leases = new ImageLeases(clock);
   const queue = new PullQueue({ clock, qps: settings.pullQps, burst: settings.pullBurst, maxParallel: settings.serialPulls ? 1 : settings.maxParallelPulls });
   const puller = new ImagePuller({ runtime: images, queue, access, clock });
-  const manager = new ImageManager({ presence: new ImagePresence(images), puller, credentials, access, backoff: new PullBackoff(clock), leases, events, activity, clock, log });
+  const manager = new ImageManager({ presence: new ImagePresence(images), puller, credentials, access, backoff: new PullBackoff(clock), leases, events, activity, clock, log, onEnsured: options.onEnsured });
   return { manager, leases, access };
 }

@@ -25,19 +25,21 @@ function world(options: { policy?: Partial<ImageGcPolicy>; images?: readonly str
   const leases = new ImageLeases(clock);
   const access = new PullAccess({ records: new PullRecordFiles({ files: new FakeHostFiles(clock), log, rootDir: '/k' }), runtime, policy: 'NeverVerify', allowlist: [], clock, log });
   const disk = { capacityBytes: options.capacityBytes ?? 100_000_000, otherBytes: 0 };
+  const removed: string[] = [];
   const gc = new ImageGc({
+    onRemoved: (reason) => void removed.push(reason),
     ...{ images: runtime, containers: runtime, leases, access, policy: { ...policy, ...options.policy }, world: { clock, random: seededRandom(1), log } },
     disk: { diskUsage: async () => ({ capacityBytes: disk.capacityBytes, availableBytes: disk.capacityBytes - disk.otherBytes - (await runtime.listImages()).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) }) },
     events: { nodeEvent: (type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     consumers: async () => [{ what: 'container logs', bytes: 40_000_000 }],
   });
   const names = async (): Promise<string[]> => (await runtime.listImages()).map(({ repoTags }) => repoTags[0] ?? '').sort();
-  return { clock, runtime, log, events, leases, gc, disk, names };
+  return { clock, runtime, log, events, leases, gc, disk, names, removed };
 }
 
 describe('image collection', () => {
   it('removes the least recently used until the low mark is reached, sparing what is used, pinned, young or a sandbox image', async () => {
-    const { gc, runtime, clock, names, disk } = world();
+    const { gc, runtime, clock, names, disk, removed } = world();
     for (const name of ['used:1', 'idle:1', 'idle:2', 'idle:3']) runtime.addImage(name, { sizeBytes: 4_000_000 });
     runtime.addImage('pinned:1', { sizeBytes: 4_000_000, pinned: true });
     runtime.addImage('registry.k8s.io/pause:3.9', { sizeBytes: 4_000_000 });
@@ -49,6 +51,7 @@ describe('image collection', () => {
     await gc.collect();
     // Of three that are equally idle two are enough; which, their ids decide.
     assert.deepEqual((await names()).map((name) => name.replace(/^idle:.*/, 'idle')), ['idle', 'pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1']);
+    assert.deepEqual(removed, ['space', 'space']);
   });
 
   it('does nothing but look while there is room', async () => {

@@ -30,6 +30,8 @@ export interface ImageGcParts {
   sandboxImages?: readonly string[];
   /** Images that pods mount as volumes: no container names them. */
   mountedImages?: () => Iterable<string>;
+  /** Of each image that was removed: why. What is freed for eviction is freed for space, as upstream counts it. */
+  onRemoved?: (reason: 'age' | 'space') => void;
   /** What else takes room there; asked only when removing images does not help. */
   consumers?: () => Promise<readonly DiskConsumer[]>;
 }
@@ -169,7 +171,7 @@ export class ImageGc {
   }
 
   async #remove(victims: readonly ImageRecord[], enoughBytes: number, reason: 'age' | 'space' | 'eviction'): Promise<{ freedBytes: number; errors: string[] }> {
-    const { images, leases, world } = this.#parts;
+    const { images, leases, world, onRemoved } = this.#parts;
     const errors: string[] = [];
     let freedBytes = 0;
     for (const { image } of victims) {
@@ -180,6 +182,7 @@ export class ImageGc {
       try {
         await images.removeImage(image.id);
         world.log.info('removed image', { image: nameOf(image), imageId: image.id, sizeBytes: image.sizeBytes, reason });
+        onRemoved?.(reason === 'age' ? 'age' : 'space');
         freedBytes += image.sizeBytes;
         this.#records.delete(image.id);
         this.#images = this.#images.filter(({ id }) => id !== image.id);

@@ -28,6 +28,14 @@ export interface ImageManagerParts {
   activity: Activity;
   clock: Clock;
   log: Logger;
+  onEnsured?: ((seen: EnsureSeen) => void) | undefined;
+}
+
+/** One question for an image; undefined for what was not found out (upstream: images/metrics.go). */
+export interface EnsureSeen {
+  policy: string;
+  wasPresent: boolean | undefined;
+  pullWasNeeded: boolean | undefined;
 }
 
 /** Images fetched ahead are good for this long; then the container's own start looks again. */
@@ -125,12 +133,14 @@ export class ImageManager {
   }
 
   async #ensure(request: EnsureRequest): Promise<ImageOutcome> {
-    const { leases, credentials } = this.#parts;
+    const { leases, credentials, onEnsured } = this.#parts;
     const { pod, container } = request;
     const requested = container.image ?? '';
     credentials.announceMissing(pod);
     const resolved = resolveImage(requested);
+    const seen: EnsureSeen = { policy: container.imagePullPolicy ?? '', wasPresent: undefined, pullWasNeeded: undefined };
     if (!resolved.ok) {
+      onEnsured?.(seen);
       this.#event(request, 'Warning', imageEvents.inspectFailed, resolved.message);
       return { kind: 'failed', reason: waitingReasons.invalidImageName, message: resolved.message };
     }
@@ -138,28 +148,33 @@ export class ImageManager {
     leases.hold(uid, container.name, resolved.image);
     let outcome: ImageOutcome | undefined;
     try {
-      outcome = await this.#byPolicy(request, requested, resolved);
+      outcome = await this.#byPolicy(request, requested, resolved, seen);
     } finally {
+      onEnsured?.(seen);
       if (outcome?.kind === 'present') leases.confirm(uid, container.name, outcome.imageRef);
       else leases.release(uid, container.name);
     }
     return outcome;
   }
 
-  async #byPolicy(request: EnsureRequest, requested: string, resolved: Named): Promise<ImageOutcome> {
+  async #byPolicy(request: EnsureRequest, requested: string, resolved: Named, seen: EnsureSeen): Promise<ImageOutcome> {
     const { container } = request;
     const policy = pullPolicyOf(container, resolved.name);
     const present = policy === 'Always' ? undefined : await this.#inspect(request, resolved.image);
     if (present !== undefined && 'kind' in present) return present;
+    seen.policy = policy;
+    if (present !== undefined) seen.wasPresent = present.image !== undefined;
     const decision = decidePull(policy, present?.image !== undefined);
     if (decision === 'verify' && present?.image !== undefined) {
       const { image } = present;
       if (await this.#parts.access.mayUse(requested, image.id, () => this.#parts.credentials.lookupOwn(request.pod, resolved.name))) {
+        seen.pullWasNeeded = false;
         this.#event(request, 'Normal', imageEvents.pulled, `Container image ${quoted(requested)} already present on machine and can be accessed by the pod`);
         return { kind: 'present', imageRef: image.id, user: userOf(image) };
       }
     }
     // What this pod may not use is, as far as it can see, not there.
+    if (decision === 'verify' || policy !== 'Never') seen.pullWasNeeded = true;
     if (decision === 'refuse' || policy === 'Never') {
       const message = `Container image ${quoted(requested)} is not present with pull policy of Never`;
       this.#event(request, 'Warning', imageEvents.errImageNeverPull, message);

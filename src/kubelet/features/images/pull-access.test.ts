@@ -17,8 +17,9 @@ function world(policy: VerificationPolicy = 'NeverVerifyPreloadedImages', images
   const files = new FakeHostFiles(clock);
   const log = recordingLog();
   const runtime = new FakeRuntime({ clock, images });
-  const make = (): PullAccess => new PullAccess({ records: new PullRecordFiles({ files, log, rootDir }), runtime, policy, allowlist, clock, log });
-  return { clock, files, log, runtime, make, access: make() };
+  const checks: string[] = [];
+  const make = (): PullAccess => new PullAccess({ onCheck: (result) => void checks.push(result), records: new PullRecordFiles({ files, log, rootDir }), runtime, policy, allowlist, clock, log });
+  return { clock, files, log, runtime, make, access: make(), checks };
 }
 
 const may = (access: PullAccess, image: string, ref: string, ...secrets: TrackedAuth[]): Promise<boolean> => access.mayUse(image, ref, async () => secrets);
@@ -40,11 +41,13 @@ describe('access to pulled images', () => {
   });
 
   it('lets everybody use what was pulled without credentials, and only owners of the secret what was pulled with one', async () => {
-    const { access } = world();
+    const { access, checks } = world();
     await pulled(access, 'open:1', 'ref-open');
     await pulled(access, 'r.local/x:1', 'ref-x', auth('a', 'h1'));
     const answers = [await may(access, 'open:1', 'ref-open'), await may(access, 'r.local/x:1', 'ref-x'), await may(access, 'r.local/x:2', 'ref-x', auth('a', 'h1')), await may(access, 'r.local/x:1', 'ref-x', auth('b', 'other')), await may(access, 'preloaded:1', 'ref-p')];
     assert.deepEqual(answers, [true, false, true, false, true]);
+    assert.deepEqual(checks, ['credentialRecordFound', 'mustAuthenticate', 'credentialRecordFound', 'mustAuthenticate', 'credentialPolicyAllowed']);
+    assert.deepEqual(access.sizes(), { intents: 0, records: 2 });
   });
 
   it('knows a secret by content or by place, and remembers the one it did not know', async () => {

@@ -6,6 +6,9 @@ import type { TrackedAuth } from './credentials/keyring.ts';
 import type { PullRecordFiles } from './pull-records.ts';
 import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest, type PulledRecord, type PulledWith, type PulledWithSecret, type VerificationPolicy } from './pull-verification.ts';
 
+/** Why a pod may use an image that is there, or must prove first that it may (upstream: mustAttemptImagePullResult). */
+export type AccessCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
+
 export interface PullAccessOptions {
   records: PullRecordFiles;
   runtime: Pick<ImageRuntime, 'listImages'>;
@@ -13,6 +16,7 @@ export interface PullAccessOptions {
   allowlist: readonly string[];
   clock: Clock;
   log: Logger;
+  onCheck?: ((result: AccessCheck) => void) | undefined;
 }
 
 /**
@@ -41,18 +45,29 @@ export class PullAccess {
 
   /** Whether this pod may use the image as it stands on the node. `secretsOfPod` is asked only when it matters. */
   async mayUse(image: string, imageRef: string, secretsOfPod: () => Promise<readonly TrackedAuth[]>): Promise<boolean> {
+    const result = await this.#check(image, imageRef, secretsOfPod);
+    this.#options.onCheck?.(result);
+    return result !== 'mustAuthenticate';
+  }
+
+  /** How many are on record. */
+  sizes(): { intents: number; records: number } {
+    return { intents: this.#intents.size, records: this.#records.size };
+  }
+
+  async #check(image: string, imageRef: string, secretsOfPod: () => Promise<readonly TrackedAuth[]>): Promise<AccessCheck> {
     const { policy, allowlist, log } = this.#options;
-    if (policy === 'NeverVerify') return true;
+    if (policy === 'NeverVerify') return 'credentialPolicyAllowed';
     await this.load();
     const record = this.#records.get(imageRef);
-    if (!needsVerification(policy, allowlist, image, record !== undefined || this.#intents.has(image))) return true;
+    if (!needsVerification(policy, allowlist, image, record !== undefined || this.#intents.has(image))) return 'credentialPolicyAllowed';
     const pulledWith = record?.credentials[trimTagAndDigest(image)];
-    if (pulledWith === undefined) return false;
+    if (pulledWith === undefined) return 'mustAuthenticate';
     const proof = proveAccess(pulledWith, pulledWith.nodePodsAccessible ? [] : (await secretsOfPod()).flatMap(asPulledWith));
     if (proof.kind === 'granted' && proof.learned !== undefined) {
       await this.#merge(image, imageRef, { nodePodsAccessible: false, secrets: [proof.learned] }).catch((error: unknown) => log.warn('image pull record could not be written', { image, error: errorMessage(error) }));
     }
-    return proof.kind === 'granted';
+    return proof.kind === 'granted' ? 'credentialRecordFound' : 'mustAuthenticate';
   }
 
   /** Before a pull. Rejects when it cannot be written down: then the pull must not happen. */

@@ -20,13 +20,16 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
   events: string[];
   execs: [readonly string[], number][];
   signals: (AbortSignal | undefined)[];
+  oddities: string[];
 } {
   const clock = new FakeClock();
   const dial = new FakeNetDial(clock);
   const events: string[] = [];
   const execs: [readonly string[], number][] = [];
   const signals: (AbortSignal | undefined)[] = [];
+  const oddities: string[] = [];
   const hooks = new HookRunner({
+    onOddity: (oddity) => void oddities.push(oddity),
     clock,
     dial,
     log: recordingLog(),
@@ -40,7 +43,7 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
       },
     },
   });
-  return { clock, dial, hooks, events, execs, signals };
+  return { clock, dial, hooks, events, execs, signals, oddities };
 }
 
 function target(lifecycle: HookTarget['container']['lifecycle'] = {}, podIp: string | undefined = '10.0.0.7'): HookTarget {
@@ -97,6 +100,7 @@ test('a shortened grace ends the hook at once', async () => {
   await made.clock.advance(2_000);
   controller.abort();
   assert.deepEqual(await work, { outcome: 'unfinished', tookMs: 2_000 });
+  assert.deepEqual(made.oddities, ['sleepCutShort']);
 });
 
 test('run rejects with Aborted, and only then', async () => {
@@ -166,6 +170,7 @@ test('an https hook answered in plain HTTP is repeated over http, without its au
   });
   const httpGet = { port: 443, scheme: 'HTTPS' as const, httpHeaders: [{ name: 'Authorization', value: 'secret' }] };
   assert.deepEqual(await made.hooks.run(target(), { httpGet }, never), { ok: true });
+  assert.deepEqual(made.oddities, ['httpFallback']);
   assert.deepEqual(made.dial.requests.map((each) => [each.scheme, each.headers.some((header) => header.name === 'Authorization')]), [['https', true], ['http', false]]);
   assert.deepEqual(made.events, ['Warning LifecycleHTTPFallback -: request to HTTPS lifecycle hook 10.0.0.7:443 got HTTP response, retry with HTTP succeeded']);
 });

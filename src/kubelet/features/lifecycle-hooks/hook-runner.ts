@@ -39,6 +39,8 @@ export interface HookRunnerOptions {
   log: Logger;
   /** The node's address, for httpGet hooks of pods on the host's network. */
   hostIp: () => string;
+  /** A hook went another way than it was meant to: an https one over http, a sleep that was cut short. */
+  onOddity?: (oddity: 'httpFallback' | 'sleepCutShort') => void;
 }
 
 /**
@@ -101,7 +103,12 @@ export class HookRunner {
     if (handler.exec !== undefined) return this.#exec(target, handler.exec.command ?? [], signal);
     if (handler.httpGet !== undefined) return this.#httpGet(target, handler.httpGet, signal);
     if (handler.sleep !== undefined) {
-      await sleep(this.#options.clock, handler.sleep.seconds * 1000, signal);
+      try {
+        await sleep(this.#options.clock, handler.sleep.seconds * 1000, signal);
+      } catch (error) {
+        this.#options.onOddity?.('sleepCutShort');
+        throw error;
+      }
       return undefined;
     }
     // The API takes a tcpSocket from old manifests; upstream knows no such hook, so that it fails when its time comes.
@@ -133,6 +140,7 @@ export class HookRunner {
         // The secret of an encrypted request is not for the open wire.
         const headers = request.headers.filter((header) => header.name.toLowerCase() !== 'authorization');
         await abortable(dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal), signal);
+        this.#options.onOddity?.('httpFallback');
         const where = `${request.host.includes(':') ? `[${request.host}]` : request.host}:${request.port}`;
         this.#options.recorder.event(target.pod, 'Warning', containerEvents.lifecycleHTTPFallback, `request to HTTPS lifecycle hook ${where} got HTTP response, retry with HTTP succeeded`);
       }

@@ -19,7 +19,7 @@ export interface PodCountFacts {
 }
 
 /** Empty stands for pods of the API server, as upstream has it. */
-const staticLabel = (pod: Pod): string => (isStaticPod(pod) ? 'true' : '');
+export const staticLabel = (pod: Pod): string => (isStaticPod(pod) ? 'true' : '');
 
 /** Pods and containers as they are now. */
 export function countPods({ main }: Pick<AgentMetrics, 'main'>, { runtimePods, desired, active, workers }: PodCountFacts): void {

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { nodes } from '../../../api/client/resource-types.ts';
+import { isOlderVersion } from '../../../api/client/resource-version.ts';
 import type { Node } from '../../../api/core/node.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
@@ -221,9 +222,15 @@ export class NodeReporter {
     const updated = await client.patch(nodes, key, { type: 'strategic', body: computeNodePatch(before, node) }, { subresource: 'status' });
     // After a change the next report comes at random, so that nodes that changed together do not report together.
     this.#lastReport = { atMs: nowMs, extraMs: changed || first ? settings.reportPeriodMs * (time.random.next() - 0.5) : 0 };
-    this.#latest = updated;
+    this.#answered(updated);
     if (isReady(updated)) startup.ready();
     onReported(updated);
+  }
+
+  /** The watch may have told of a later version meanwhile, or of the end of the node. */
+  #answered(node: Node): void {
+    const known = this.#latest;
+    if (known !== undefined && !isOlderVersion(node.metadata.resourceVersion, known.metadata.resourceVersion)) this.#latest = node;
   }
 
   /** A start of the agent is no reason to call a ready node unready, as long as nobody could say whether it is. */

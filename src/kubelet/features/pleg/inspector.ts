@@ -30,6 +30,8 @@ export interface InspectorOptions {
   cache: RuntimeCache;
   /** Called once per failed inspection. */
   onFailure: (uid: PodUid, error: unknown) => void;
+  /** How long one inspection took. */
+  onRead?: ((durationMs: number) => void) | undefined;
 }
 
 /**
@@ -90,8 +92,9 @@ export class Inspector {
   }
 
   async #run(uid: PodUid, work: Work): Promise<void> {
-    const { clock, cache, onFailure } = this.#options;
+    const { clock, cache, onFailure, onRead } = this.#options;
     const release = await this.#slot();
+    const startMs = clock.monotonicMs();
     const handOver = clock.setTimer(SLOT_HOLD_MS, release);
     let failure: unknown;
     try {
@@ -103,6 +106,7 @@ export class Inspector {
         onFailure(uid, failure);
       }
     }
+    onRead?.(clock.monotonicMs() - startMs);
     handOver.cancel();
     release();
     for (const done of work.done) done(failure);

@@ -45,6 +45,8 @@ export interface PlegOptions {
   terminationMessage?: (ended: ContainerRuntimeStatus) => Promise<string>;
   /** For metrics: how long each relist took, in milliseconds, and how many pods it had inspected. */
   onRelist?: (durationMs: number, inspected: number) => void;
+  /** The same of each single pod that was read. */
+  onPodRead?: (durationMs: number) => void;
 }
 
 export interface PlegHealth {
@@ -86,7 +88,7 @@ export class Pleg {
     const { clock, random, log, runtime, cache, sources, terminationMessage = async ({ message }) => message } = options;
     this.#options = options;
     this.#lastWords = new LastWords({ clock, log, read: terminationMessage });
-    this.#inspector = new Inspector({ clock, runtime, cache, onFailure: (uid, error) => this.#onInspectionFailure(uid, error) });
+    this.#inspector = new Inspector({ clock, runtime, cache, onFailure: (uid, error) => this.#onInspectionFailure(uid, error), onRead: options.onPodRead });
     this.#checks = new EventChecks({ clock, cache, inspector: this.#inspector, oomSeen: this.#oomSeen });
     this.#stream = new EventStream({ clock, random, log, sources, onEvent: (event) => this.#onRuntimeEvent(event), onState: () => this.#loop.wake() });
     this.#loop = createLoop({

@@ -90,6 +90,11 @@ export class PluginManager {
     await Promise.all(this.#running);
   }
 
+  /** Sockets of plugins that want to be registered, and of those that are. */
+  counts(): { desired: readonly string[]; registered: readonly string[] } {
+    return { desired: [...this.#sockets.keys()], registered: [...this.#plugins.values()].filter(({ state }) => state.phase === 'registered').map(({ path }) => path) };
+  }
+
   #compare(sockets: FoundSockets): void {
     this.#sockets = sockets;
     for (const path of sockets.keys()) {

@@ -6,6 +6,7 @@ import type { ApiClient } from '../../../api/client/api-client.ts';
 import { reflect, withoutManagedFields } from '../../../api/client/reflector.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { pods as podType } from '../../../api/client/resource-types.ts';
+import { isOlderVersion } from '../../../api/client/resource-version.ts';
 import { PodSchema, type Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
@@ -77,7 +78,7 @@ export class ApiPodSource {
   noteWritten(answered: Pod): Pod | undefined {
     const pod = this.#read(answered);
     const known = pod === undefined ? undefined : this.#byKey.get(formatKey(keyOf(pod)));
-    if (pod !== undefined && known?.metadata.uid === pod.metadata.uid && !isOlder(pod, known)) this.#byKey.set(formatKey(keyOf(pod)), pod);
+    if (pod !== undefined && known?.metadata.uid === pod.metadata.uid && !isOlderVersion(pod.metadata.resourceVersion, known.metadata.resourceVersion)) this.#byKey.set(formatKey(keyOf(pod)), pod);
     return pod;
   }
 
@@ -123,7 +124,7 @@ export class ApiPodSource {
       return this.#report();
     }
     const pod = this.#read(given);
-    if (pod === undefined || (known?.metadata.uid === pod.metadata.uid && isOlder(pod, known))) return;
+    if (pod === undefined || (known?.metadata.uid === pod.metadata.uid && isOlderVersion(pod.metadata.resourceVersion, known.metadata.resourceVersion))) return;
     if (known !== undefined && known.metadata.uid !== pod.metadata.uid) remembered.forget(known.metadata.uid);
     this.#byKey.set(key, pod);
     remembered.note(pod);
@@ -147,12 +148,4 @@ export class ApiPodSource {
     delete value.metadata.managedFields;
     return value;
   }
-}
-
-/** Versions are numbers that grow; of those that are not, the one that came last is the newest. */
-function isOlder(pod: Pod, than: Pod): boolean {
-  const left = pod.metadata.resourceVersion ?? '';
-  const right = than.metadata.resourceVersion ?? '';
-  if (!/^\d+$/.test(left) || !/^\d+$/.test(right)) return false;
-  return left.length === right.length ? left < right : left.length < right.length;
 }

@@ -35,7 +35,7 @@ export interface PodRuntimeDeps {
   timeline: Timeline;
   onChange: OnChange;
   /** For changing resources of what runs; without it nothing is resized. */
-  resize?: { actuated: ActuatedResources; cgroups: PodCgroups };
+  resize?: { actuated: ActuatedResources; cgroups: PodCgroups; onDone?: (durationMs: number, succeeded: boolean) => void };
   /** After a container started: its log gets its link in /var/log/containers. Not waited for; must not throw. */
   onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
   cores: number;

@@ -76,6 +76,7 @@ export class PodRuntime {
       return run.outcome(true);
     } finally {
       run.slot?.release();
+      if (run.resize !== undefined) this.#deps.resize?.onDone?.(run.resize.untilMs - run.resize.fromMs, !run.resizeFailed);
       if (!known || run.failures.some(leavesDoubt)) this.#deps.cache.noteUnsure(run.uid);
     }
   }

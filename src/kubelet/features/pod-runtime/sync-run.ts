@@ -62,6 +62,8 @@ export class SyncRun {
   sandboxConfig: SandboxConfig | undefined;
   /** The rest of this pass's resize is left out. */
   resizeFailed = false;
+  /** Monotonic: from the first step of a resize to the last one so far. */
+  resize: { fromMs: number; untilMs: number } | undefined;
   /** Names and ids that had their turn in this pass; each gets one. */
   readonly tried = new Set<string>();
   readonly images = new Map<string, Tracked<ImageOutcome>>();

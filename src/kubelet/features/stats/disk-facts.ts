@@ -10,7 +10,7 @@ export interface MeasuredVolume {
   name: string;
   path: string;
   /** `tree`: by what lies in it; `fileSystem`: it is a file system of its own, `remote` one that may be dead. */
-  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined> };
+  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
   /** Counts against the pod's ephemeral storage. */
   ephemeral: boolean;
   claim?: { name: string; namespace: string };
@@ -41,6 +41,8 @@ export interface DiskFactsOptions {
   volumes: (uid: string) => readonly MeasuredVolume[];
   /** 0 or less: volumes are not measured. */
   volumePeriodMs: number;
+  /** A volume was measured: by what (`du`, `statfs`, a CSI driver), as upstream calls it. */
+  onMeasured?: (source: string, durationMs: number) => void;
 }
 
 /** How old what is cheap to measure may be. */
@@ -157,12 +159,22 @@ export class DiskFacts {
       pods.map(async ({ uid }) => {
         const facts: VolumeFact[] = [];
         for (const volume of this.#options.volumes(uid)) {
-          const usage = await this.#tolerant(`volume ${volume.name}`, () => this.#measureVolume(volume));
+          const usage = await this.#tolerant(`volume ${volume.name}`, () => this.#toldMeasure(volume));
           if (usage !== undefined) facts.push({ volume, usage, atMs: this.#options.clock.nowMs() });
         }
         this.volumes.set(uid, facts);
       }),
     );
+  }
+
+  async #toldMeasure(volume: MeasuredVolume): Promise<VolumeUsage | undefined> {
+    const { clock, onMeasured } = this.#options;
+    const startMs = clock.monotonicMs();
+    try {
+      return await this.#measureVolume(volume);
+    } finally {
+      onMeasured?.(typeof volume.how === 'object' ? volume.how.source : volume.how === 'tree' ? 'du' : 'statfs', clock.monotonicMs() - startMs);
+    }
   }
 
   async #measureVolume({ how, path }: MeasuredVolume): Promise<VolumeUsage | undefined> {

@@ -30,6 +30,7 @@ import { StagedDiskPlugin } from './disks/staged-disk.ts';
 import { StagingArea } from './staging-area.ts';
 import { Tmpfs } from './kinds/tmpfs.ts';
 import { VolumeManager } from './volume-manager.ts';
+import type { VolumeOperation } from './volume-operations.ts';
 import { applyFsGroup } from './volume-ownership.ts';
 
 export interface VolumeManagerPorts {
@@ -53,6 +54,7 @@ export interface VolumeManagerPorts {
   attachGate?: AttachGate | undefined;
   /** `volumesInUse` of the manager answers otherwise. */
   onInUseChanged?: (() => void) | undefined;
+  onOperation?: (operation: VolumeOperation) => void;
   /** No API server: claims are bound by what manifests say. */
   standalone: boolean;
   node: () => NodeIdentity;
@@ -78,6 +80,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     clock,
     log,
     recorder,
+    onOperation: ports.onOperation,
   });
 }
 

@@ -2,6 +2,7 @@ import type { PodUid } from '../../model/ids.ts';
 import type { VolumeUsage } from '../../ports/volume-plugin.ts';
 import type { PodEntry } from './pod-entry.ts';
 import { claimNameOf } from './resolve-volume.ts';
+import { qualifiedPlugin } from './volume-operations.ts';
 import { usableVolume } from './volume-state.ts';
 
 /** A volume that takes room of its own, and how that is found out. */
@@ -9,7 +10,7 @@ export interface MeasurableVolume {
   name: string;
   path: string;
   /** `tree`: what lies in it, on the node's own disk or in memory; `fileSystem`: it is one, `remote` one that may be dead. */
-  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined> };
+  how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
   ephemeral: boolean;
   claim?: { name: string; namespace: string };
 }
@@ -35,7 +36,7 @@ export function measurableVolumes(uid: PodUid, { pod, volumes }: PodEntry): Meas
     if (usable === undefined || resolved === undefined || usable.device === true) return [];
     const { plugin, spec, path } = resolved;
     const { usage } = plugin;
-    const how = usage === undefined ? HOW[plugin.name] : { ask: () => usage.call(plugin, { podUid: uid, specName: spec.name, mode: spec.mode, path }) };
+    const how = usage === undefined ? HOW[plugin.name] : { source: qualifiedPlugin('', spec).slice(1), ask: () => usage.call(plugin, { podUid: uid, specName: spec.name, mode: spec.mode, path }) };
     if (how === undefined) return [];
     const claimName = claimNameOf(pod, volume);
     // Upstream: util.IsLocalEphemeralVolume.

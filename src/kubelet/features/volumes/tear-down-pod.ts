@@ -2,9 +2,10 @@ import { withDeadline, type Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PodUid } from '../../model/ids.ts';
-import { pluginFolder, type VolumePlugin } from '../../ports/volume-plugin.ts';
+import { pluginFolder, type VolumePlugin, type VolumeSpec } from '../../ports/volume-plugin.ts';
 import type { FoundVolume, PodFolders } from './pod-folders.ts';
 import type { StagingArea } from './staging-area.ts';
+import { qualifiedPlugin, toldOperation, type VolumeOperation } from './volume-operations.ts';
 
 export interface TearDownParts {
   folders: PodFolders;
@@ -12,6 +13,9 @@ export interface TearDownParts {
   staging: StagingArea;
   clock: Clock;
   log: Logger;
+  onOperation?: ((operation: VolumeOperation) => void) | undefined;
+  /** Of a volume of this agent's life, by its folder. */
+  specAt?: (path: string) => VolumeSpec | undefined;
 }
 
 /** How long a look at what a folder on disk tells may take. */
@@ -32,9 +36,14 @@ export async function tearDownPod(parts: TearDownParts, uid: PodUid): Promise<vo
   staging.release(uid);
 }
 
-async function tearDownVolume({ folders, plugins }: TearDownParts, volume: FoundVolume): Promise<void> {
-  await pluginOf(plugins, volume)?.tearDown?.(volume);
-  await folders.remove(volume.path);
+async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promise<void> {
+  const { folders, plugins, specAt } = parts;
+  const plugin = pluginOf(plugins, volume);
+  const what = { plugin: qualifiedPlugin(plugin?.name ?? volume.folder, specAt?.(volume.path)), name: volume.mode === 'Block' ? 'unmap_volume' : 'volume_unmount' } as const;
+  await toldOperation(parts, what, async () => {
+    await plugin?.tearDown?.(volume);
+    await folders.remove(volume.path);
+  });
 }
 
 /** Notes which staged volume it uses, which can be known only before it is taken down. */

@@ -227,6 +227,7 @@ test('folders of vanished pods are removed, those with a stuck mount are counted
   const known = new Set([podUid('running')]);
   assert.equal(await world.manager.cleanupOrphans(known), 1);
   assert.equal(await world.manager.cleanupOrphans(known), 1);
+  assert.deepEqual(world.manager.counts(), { desired: new Map([['kubernetes.io/empty-dir', 1]]), actual: new Map([['kubernetes.io/empty-dir', 1]]), reconstructed: 0, orphans: { found: 1, left: 1 } });
   assert.deepEqual(await world.files.list(`${ROOT}/pods`), ['old2', 'running', 'u1']);
   assert.equal(world.log.lines.filter((line) => line.level === 'warn').length, 1);
   const left: number[] = [];

@@ -15,11 +15,13 @@ import { OrphanFolders } from './orphan-folders.ts';
 import type { FoundVolume } from './pod-folders.ts';
 import { failureText, makeVolume, resolveAny, resolveInline, NotAttached, SetUpFailed, type Made, type Resolved, type SetUpParts } from './set-up-volume.ts';
 import { findStaged, identifyStaged, tearDownPod, type TearDownParts } from './tear-down-pod.ts';
+import { counted, qualifiedPlugin, toldOperation, type VolumeCounts, type VolumeOperation } from './volume-operations.ts';
 import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent } from './volume-state.ts';
 
 export interface VolumeManagerOptions extends SetUpParts {
   clock: Clock;
   log: Logger;
+  onOperation?: ((operation: VolumeOperation) => void) | undefined;
 }
 
 /** An attempt that takes longer is reported as not answering. */
@@ -43,6 +45,8 @@ export class VolumeManager {
   readonly #alone = new LoneUsers();
   /** Volumes seen at start and not yet asked for. */
   #found = new Map<PodUid, FoundVolume[]>();
+  #reconstructed = 0;
+  #orphanCounts = { found: 0, left: 0 };
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
@@ -62,6 +66,7 @@ export class VolumeManager {
       this.#found = new Map();
     }
     await Promise.all([...this.#found].flatMap(([uid, volumes]) => volumes.map((volume) => identifyStaged(this.#parts(), uid, volume))));
+    this.#reconstructed = [...this.#found.values()].reduce((sum, volumes) => sum + volumes.length, 0);
     await findStaged(this.#parts());
     for (const [uid, volumes] of this.#found) for (const volume of volumes) this.#alone.found(volume, uid);
     return new Set(this.#found.keys());
@@ -107,6 +112,17 @@ export class VolumeManager {
     for (const entry of this.#pods.values()) for (const volume of entry.volumes.values()) if (volume.unattached) this.#refresh(entry, volume);
   }
 
+  counts(): VolumeCounts {
+    const volumes = [...this.#pods.values()].flatMap((entry) => [...entry.volumes.values()]);
+    const nameOf = ({ resolved }: VolumeEntry): string => (resolved === undefined ? 'N/A' : qualifiedPlugin(resolved.plugin.name, resolved.spec));
+    return {
+      desired: counted(volumes.map(nameOf)),
+      actual: counted(volumes.filter(({ state }) => usableVolume(state) !== undefined).map(nameOf)),
+      reconstructed: this.#reconstructed,
+      orphans: this.#orphanCounts,
+    };
+  }
+
   blockers(uid: PodUid): Blocker[] {
     return [...(this.#pods.get(uid)?.volumes ?? [])].map(([name, { state }]) => volumeBlocker(name, state)).filter((blocker) => blocker !== undefined);
   }
@@ -143,7 +159,9 @@ export class VolumeManager {
 
   /** Removes folders of pods that nobody knows, and what they left on the node; `known` must hold the running ones too. Resolves to how many folders are left, said only when that changes. */
   async cleanupOrphans(known: Pick<ReadonlySet<PodUid>, 'has'>): Promise<number> {
-    const left = await this.#orphans.remove((await this.#options.folders.list()).filter((uid) => !known.has(uid) && !this.#pods.has(uid)));
+    const found = (await this.#options.folders.list()).filter((uid) => !known.has(uid) && !this.#pods.has(uid));
+    const left = await this.#orphans.remove(found);
+    this.#orphanCounts = { found: found.length, left };
     this.#options.staging.collect();
     return left;
   }
@@ -236,7 +254,9 @@ export class VolumeManager {
     // What was seen at start is believed once; after a failure the mount table is asked.
     const mounted = firstAttempt && this.#found.get(uid)?.some((one) => one.path === path && one.mounted) === true ? true : undefined;
     const before = entry.lanes.get(path);
-    const work = (before ?? Promise.resolve()).then(() => makeVolume(this.#options, pod, resolved, { again, mounted: before === undefined ? mounted : undefined }));
+    const what = { plugin: qualifiedPlugin(resolved.plugin.name, resolved.spec), name: resolved.spec.mode === 'Block' ? 'map_volume' : 'volume_mount' } as const;
+    const make = (): Promise<Made> => makeVolume(this.#options, pod, resolved, { again, mounted: before === undefined ? mounted : undefined });
+    const work = (before ?? Promise.resolve()).then(() => toldOperation(this.#options, what, make, (error) => error instanceof NotAttached));
     entry.lanes.set(path, work.catch(() => undefined));
     return work;
   }
@@ -280,7 +300,8 @@ export class VolumeManager {
         this.#release(entry);
         await Promise.all([...entry.volumes.values()].map((volume) => volume.attempt));
       }
-      await tearDownPod(this.#parts(), uid);
+      const specs = new Map([...(entry?.volumes.values() ?? [])].map(({ resolved }) => [resolved?.path, resolved?.spec]));
+      await tearDownPod({ ...this.#parts(), specAt: (path) => specs.get(path) }, uid);
       this.#pods.delete(uid);
       this.#alone.release(uid);
       for (const other of this.#pods.values()) for (const volume of other.volumes.values()) if (this.#alone.waits(volume.resolved)) this.#refresh(other, volume);

@@ -161,8 +161,11 @@ export class StepExecutors {
 
   /** What fails is tried again by the next pass; the rest of this one goes on. */
   async #resize(run: SyncRun, step: StepOf<'resizePod' | 'resizeContainer'>, work: (resizer: PodResizer) => Promise<string | undefined>): Promise<StepVerdict> {
+    const { clock } = this.#parts.deps;
     run.tried.add(resizeKey(step));
+    const fromMs = run.resize?.fromMs ?? clock.monotonicMs();
     const failure = await work(this.#parts.resizer);
+    run.resize = { fromMs, untilMs: clock.monotonicMs() };
     if (!run.resizeFailed || failure !== undefined) this.#result(run, step.kind, failure);
     this.#parts.deps.onChange(run.uid, { kind: 'resize' });
     return 'next';
