@@ -67,8 +67,9 @@ const defaults = {
   clock: systemClock,
   random: systemRandom,
   dialLimitMs: 30_000,
-  readIdleMs: 30_000,
-  pingTimeoutMs: 15_000,
+  // Quicker than client-go (30 s and 15 s): a peer that has gone without a word is found before the node counts as lost.
+  readIdleMs: 10_000,
+  pingTimeoutMs: 10_000,
   maxSockets: 16,
   http1Only: false,
   requestLimitMs: 60_000,

@@ -56,8 +56,8 @@ test('heartbeats wait for nobody, statuses go before objects in the same budget,
   });
 });
 
-test('a heartbeat gives up before the next one is due, and before the lease is over', () => {
-  assert.equal(groundOf().heartbeatLimitMs, 10_000);
+test('a heartbeat gives a slow API server the time that a second one needs before the lease is over', () => {
+  assert.equal(groundOf().heartbeatLimitMs, 20_000);
   assert.equal(groundOf({ statusUpdatePeriodMs: 60_000 }).heartbeatLimitMs, 40_000);
 });
 

@@ -35,7 +35,8 @@ export function clusterLanes(terms: ClusterTerms, clock: Clock, open: (terms: Pa
   const budget = new RequestBudget({ clock, qps: terms.apiQps || DEFAULT_QPS, burst: terms.apiBurst || DEFAULT_BURST, waitingLimit: WAITING_LIMIT });
   const events = terms.eventQps === 0 ? openGate : new RequestBudget({ clock, qps: terms.eventQps, burst: terms.eventBurst || DEFAULT_BURST, waitingLimit: EVENTS_WAITING_LIMIT }).gate(0);
   return {
-    heartbeat: open({ limitMs: Math.min(terms.statusUpdatePeriodMs, terms.leaseDurationMs) }),
+    // An API server that takes 10 s for each call is slow, not away (upstream gives up after the update period); two fit into the life of a lease.
+    heartbeat: open({ limitMs: Math.min(Math.max(terms.statusUpdatePeriodMs, terms.leaseDurationMs / 2), terms.leaseDurationMs) }),
     status: open({ gate: budget.gate(0) }),
     objects: open({ gate: budget.gate(1) }),
     events: open({ gate: events }),

@@ -161,6 +161,14 @@ describe('the statuses of pods at the API server', () => {
     }
   });
 
+  it('are told within seconds although most writes meet one of somebody else', async () => {
+    const { clock, api, say, told } = setUp();
+    api.fail('patch', 'pods', new ApiStatusError('Conflict', 'changed meanwhile'), 10);
+    say(running);
+    await clock.advance(10_000);
+    assert.equal(told()?.phase, 'Running');
+  });
+
   it('that are refused for good are told to nobody again until they change', async () => {
     const { clock, api, uploader, say } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);

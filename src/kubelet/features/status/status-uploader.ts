@@ -39,6 +39,8 @@ interface Progress {
 }
 
 const RETRY_CURVE: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
+/** Somebody else wrote at the same moment: nothing is overloaded, and each try has its chance. */
+const CONFLICT_CURVE: BackoffCurve = { initialMs: 50, maxMs: 1_000, factor: 2 };
 /** So many refusals in a row are no passing trouble. */
 const TELLING_FAILURES = 6;
 
@@ -161,7 +163,8 @@ export class StatusUploader {
     // What ails the API server as a whole is said elsewhere, once.
     if (progress.failures === TELLING_FAILURES && isApiError(error, 'Forbidden', 'Conflict', 'RequestEntityTooLarge')) log.warn('the API server cannot be told of a pod; trying on', fields);
     else log.debug(3, 'the API server could not be told of a pod, trying again', { ...fields, failures: progress.failures });
-    this.#tryIn(uid, jitter(this.#parts.random, backoffDelayMs(RETRY_CURVE, progress.failures), 0.5));
+    const curve = isApiError(error, 'Conflict') ? CONFLICT_CURVE : RETRY_CURVE;
+    this.#tryIn(uid, jitter(this.#parts.random, backoffDelayMs(curve, progress.failures), 0.5));
     return false;
   }
 
