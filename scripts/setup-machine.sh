@@ -17,8 +17,8 @@ have() { command -v "$1" >/dev/null 2>&1; }
 [ "$(id -u)" = 0 ] || die "containers, mounts and cgroups need root: run it again as root (sudo npm run $purpose)"
 have npm || die "npm is missing: install Node 20 or newer with npm (apt-get install nodejs npm)"
 
-# A tty-less apt must never ask, and waits for another apt instead of failing.
-apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null; }
+# A tty-less apt must never ask, and waits for another apt instead of failing. What it downloads into this folder its own user could not write.
+apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o APT::Sandbox::User=root "$@" </dev/null; }
 
 has_cni() { for d in /usr/lib/cni /opt/cni/bin /usr/libexec/cni; do [ -x "$d/bridge" ] && [ -x "$d/portmap" ] && [ -x "$d/host-local" ] && [ -x "$d/loopback" ] && return 0; done; return 1; }
 
