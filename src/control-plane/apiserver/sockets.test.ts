@@ -193,6 +193,24 @@ describe('over sockets', () => {
       await once(second.socket, 'close');
     });
 
+    it('lets nobody speak to the kubelet behind a refused upgrade, whatever was sent along with it (CVE-2018-1002105)', async () => {
+      const heard: string[] = [];
+      for (const status of ['400 Bad Request', '200 OK', '500 Internal Server Error']) {
+        kubelet.upgrade = (_request, socket) => {
+          socket.on('data', (chunk: Buffer) => heard.push(chunk.toString('latin1')));
+          socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 2\r\n\r\nno`);
+        };
+        const before = kubelet.requests.length;
+        const { socket, read } = await exec('SPDY/3.1');
+        socket.write('GET /runningpods HTTP/1.1\r\nhost: x\r\n\r\n');
+        await once(socket, 'close');
+        assert.equal(read().match(/HTTP\/1\.1 /g)?.length, 1, status);
+        assert.equal(kubelet.requests.length, before + 1, status);
+        await until(() => kubelet.openConnections === 0);
+      }
+      assert.deepEqual(heard, []);
+    });
+
     it('tells the client when the kubelet does not switch, or switches to something else', async () => {
       kubelet.upgrade = (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
       const refused = await exec('SPDY/3.1');

@@ -24,7 +24,7 @@ import type { BackendAnswer } from './forward.ts';
 import { kubeletAddressOf } from './kubelet-address.ts';
 import { commandStreams, logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
 import type { KubeletRequest } from './pod-options.ts';
-import { isProxyable, noEndpoints, parseProxyName, podTarget, portNumber, serviceCandidates } from './proxy-target.ts';
+import { isProxyableNode, noEndpoints, parseProxyName, podTarget, portNumber, serviceCandidates } from './proxy-target.ts';
 import type { ReadyEndpoints } from './proxy-target.ts';
 
 export interface ConnectOptions {
@@ -128,7 +128,7 @@ class Connector {
     if (plural === 'services') return this.#serviceTarget(exchange, name);
     const parsed = parseProxyName(name, 'node');
     const kubelet = await this.#kubelet(exchange, parsed.name, false);
-    if (!isProxyable(kubelet.host) && !/[a-z]/i.test(kubelet.host)) throw badRequest('address not allowed');
+    if (!isProxyableNode(kubelet.host)) throw badRequest('address not allowed');
     if (parsed.port === '' || parsed.port === String(kubelet.port)) return kubelet;
     return { host: kubelet.host, port: portNumber(parsed.port), security: parsed.scheme === 'https' ? 'tls-insecure' : 'none' };
   }

@@ -112,6 +112,16 @@ describe('requests that end elsewhere', () => {
     assert.deepEqual(parseProxyName('https:a:b', 'pod'), { scheme: 'https', name: 'a', port: 'b' });
   });
 
+  it('reach no node that says it is the API server’s own machine or link, on no port (CVE-2022-3294)', async () => {
+    const each = await cluster();
+    const forged = ['169.254.169.254', '127.0.0.1', '::1', 'fe80::1', '::ffff:127.0.0.1', '0.0.0.0', 'localhost', 'LOCALHOST.', 'a.localhost', '2130706433'];
+    for (const [at, address] of forged.entries()) {
+      await each.server.handle(fakeRequest('POST', '/api/v1/nodes', { body: { metadata: { name: `forged-${at}` }, status: { addresses: [{ type: 'InternalIP', address }] } } }));
+      for (const port of ['', ':6443']) assert.deepEqual([(await ask(each, `/api/v1/nodes/forged-${at}${port}/proxy/`)).text, address], ['address not allowed', address]);
+    }
+    assert.deepEqual(kubelet.dialed, []);
+  });
+
   it('pass on no path that would end the request line', async () => {
     const each = await cluster();
     assert.deepEqual([(await ask(each, `${api}/pods/one/proxy/a b HTTP/1.1\r\nx: y`)).status, kubelet.dialed], [400, []]);

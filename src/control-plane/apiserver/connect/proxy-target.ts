@@ -77,6 +77,12 @@ export function isProxyable(host: string): boolean {
   return low !== '::' && low !== '::1' && !/^(?:0{0,4}:){1,7}0{0,3}1$/.test(low) && !/^fe[89ab]/.test(low) && !low.startsWith('ff') && !low.startsWith('::ffff:');
 }
 
+/** The same for where a node says it is, which may be a name: one of the machine itself is refused. */
+export function isProxyableNode(host: string): boolean {
+  if (isIP(host) !== 0) return isProxyable(host);
+  return /[a-z]/i.test(host) && !/(^|\.)localhost\.?$/i.test(host) && !/^localhost\.localdomain\.?$/i.test(host);
+}
+
 const isMulticast4 = (host: string): boolean => {
   const first = Number(host.split('.', 1)[0]);
   return first >= 224 && first <= 239;

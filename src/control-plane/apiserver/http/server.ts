@@ -189,8 +189,9 @@ export class HttpServer {
       .then((reply) => {
         if (socket.destroyed) return;
         if (reply.kind === 'taken') reply.take(socket, head);
-        else if (reply.kind === 'body') writeRaw(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
-        else writeRawStream(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
+        else socket.once('finish', () => http.finish());
+        if (reply.kind === 'body') writeRaw(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
+        else if (reply.kind === 'stream') writeRawStream(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
       });
   }
 

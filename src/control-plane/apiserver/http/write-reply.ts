@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -126,12 +127,14 @@ function streamOf(response: NodeResponse): ReplyStream {
 export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
   const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body instanceof Uint8Array ? reply.body : Buffer.concat(reply.body);
   const headers = { ...reply.headers, 'content-length': String(body.length) };
+  leaveAfterAnswer(socket);
   socket.end(Buffer.concat([rawHead(reply.status, reason, headers), body]));
 }
 
 /** The same for an answer without a known length: it ends with the connection. */
 export function writeRawStream(socket: Duplex, reply: StreamReply, reason: string): void {
   const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => name !== 'content-length'));
+  leaveAfterAnswer(socket);
   socket.write(rawHead(reply.status, reason, headers));
   reply.start({
     write: (chunk) => socket.destroyed || socket.write(chunk),
@@ -139,6 +142,26 @@ export function writeRawStream(socket: Duplex, reply: StreamReply, reason: strin
     onClose: (listener) => void socket.once('close', listener),
     end: () => void socket.end(),
     destroy: () => void socket.destroy(),
+  });
+}
+
+/** What a client has sent along with a refused upgrade, at most. */
+const DISCARDED_BYTES = 64 * 1024;
+const LEAVE_MS = 5000;
+
+/**
+ * Once the answer is out, what the client sent behind its request is thrown away: unread, it would keep the end of the connection from being seen, and
+ * the connection for good; closed at once, it would be reset, and the answer lost.
+ */
+function leaveAfterAnswer(socket: Duplex): void {
+  socket.once('finish', () => {
+    let discarded = 0;
+    socket.on('data', (chunk: Buffer) => {
+      discarded += chunk.length;
+      if (discarded > DISCARDED_BYTES) socket.destroy();
+    });
+    socket.once('end', () => socket.destroy());
+    if (socket instanceof Socket) socket.setTimeout(LEAVE_MS, () => socket.destroy());
   });
 }
 
