@@ -99,6 +99,24 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
+  it('is seen as others changed it, though the answer to a write of before comes later', async () => {
+    const { clock, api, events, facts, reporter } = bench();
+    await clock.advance(2000);
+    const patch = api.patch.bind(api);
+    api.patch = (async (...given: Parameters<typeof patch>) => {
+      const answered = await patch(...given);
+      await new Promise<void>((resolve) => clock.setTimer(100, resolve));
+      return answered;
+    }) as typeof patch;
+    facts.problems = ['container runtime is down'];
+    reporter.wake();
+    await clock.advance(50);
+    api.change(nodes, key, (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
+    await clock.advance(5000);
+    assert.equal(events.at(-1), 'NodeNotSchedulable');
+    await reporter.stop();
+  });
+
   it('is told once a report period when nothing changes, the first time at a random moment around it', async () => {
     const { clock, writes, reporter } = bench();
     await clock.settle();
@@ -250,6 +268,20 @@ describe('a node of a cluster', () => {
     assert.deepEqual([clock.armedTimers, log.lines.filter(({ level }) => level === 'error').length], [timers, errors]);
     end();
     assert.equal(await clock.advanceUntil(() => ready() === 'False', 8000), true);
+    await reporter.stop();
+  });
+
+  it('is ready again as soon as it can be told, though no watch says yet that others had given it up', async () => {
+    const { clock, api, reporter, ready } = bench();
+    await clock.settle();
+    const end = api.script((call) => (call.verb === 'watch' || call.verb === 'list' ? away() : undefined));
+    api.endWatches(away());
+    await clock.advance(MINUTE_MS);
+    api.change(nodes, key, (node) => ({ ...node, status: { ...node.status, conditions: node.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' as const })) ?? [] } }));
+    reporter.retryNow();
+    await clock.settle();
+    assert.equal(ready(), 'True');
+    end();
     await reporter.stop();
   });
 

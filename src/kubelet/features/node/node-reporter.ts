@@ -115,6 +115,8 @@ export class NodeReporter {
   /** The API server is known to be back: no need to wait on. */
   retryNow(): void {
     this.#retryAtMs = 0;
+    // Meanwhile the node may have been given up by others, and the watch that would tell may still be waiting for its next try.
+    this.#latest = undefined;
     this.#loop.wake();
   }
 
