@@ -1,9 +1,10 @@
 // Checks the documents for people against the repository: named files exist, links resolve, tables say what the code says.
-// usage: node scripts/check-docs.ts [--write]   (--write renews the tables that are made from code, in README.md and docs/control-plane.md)
+// usage: node scripts/check-docs.ts [--write]   (--write renews the tables that are made from code, in README.md, docs/control-plane.md and docs/metrics.md)
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { allowed } from './check-layers.ts';
 import { withControlPlaneTables } from './docs-control-plane.ts';
+import { hasFamilies, metricsDocument, withFamilies } from './docs-metrics.ts';
 import { renderWorks } from './docs-works.ts';
 
 export interface Finding {
@@ -177,6 +178,8 @@ export function checkDocuments(root: string): Finding[] {
   if (withWorks(readme) !== readme || !worksBlock.test(readme)) findings.push({ file: 'README.md', line: 1, message: 'the table of what works is not current: run node scripts/check-docs.ts --write' });
   const controlPlane = repository.read(controlPlaneDocument);
   if (withControlPlaneTables(controlPlane, root) !== controlPlane) findings.push({ file: controlPlaneDocument, line: 1, message: 'its tables are not current: run node scripts/check-docs.ts --write' });
+  const metrics = repository.read(metricsDocument);
+  if (withFamilies(metrics) !== metrics || !hasFamilies(metrics)) findings.push({ file: metricsDocument, line: 1, message: 'its table of families is not current: run node scripts/check-docs.ts --write' });
   const dependencies = { npm: npmDependencies(repository.read('package.json')), debian: debianPackages(repository.read('scripts/setup-machine.sh')) };
   return [
     ...findings,
@@ -191,6 +194,7 @@ if (import.meta.main) {
     const renew = (file: string, render: (text: string) => string): void => writeFileSync(path.join(root, file), render(readFileSync(path.join(root, file), 'utf8')));
     renew('README.md', withWorks);
     renew(controlPlaneDocument, (text) => withControlPlaneTables(text, root));
+    renew(metricsDocument, withFamilies);
   }
   const findings = checkDocuments(root);
   for (const { file, line, message } of findings) console.error(`${file}:${line}: ${message}`);
