@@ -26,7 +26,8 @@ export interface PodDiskFacts {
   /** Files of the pod itself in its log folder. */
   ownLogs: TreeUse | undefined;
   logs: ReadonlyMap<string, TreeUse>;
-  etcHosts: TreeUse | undefined;
+  /** The hosts file and the termination messages: the agent's, and the pod may write to them (CVE-2020-8557). */
+  ownFiles: readonly TreeUse[];
 }
 
 export interface DiskFactsOptions {
@@ -132,12 +133,15 @@ export class DiskFacts {
     for (const pod of pods) {
       const folder = logFolder(pod);
       const logs = new Map<string, TreeUse>();
+      const ownFiles: TreeUse[] = [];
+      const keep = (use: TreeUse | undefined): void => void (use !== undefined && ownFiles.push(use));
       for (const { name } of pod.containers) {
         const tree = await this.#tolerant('logs', () => this.#files(`${folder}/${name}`));
         if (tree !== undefined) logs.set(name, tree);
+        keep(await this.#tolerant('termination messages', () => this.#files(`${rootDir}/pods/${pod.uid}/containers/${name}`)));
       }
-      const etcHosts = await this.#tolerant('etc-hosts', () => fs.tree(`${rootDir}/pods/${pod.uid}/etc-hosts`, TREE_LIMIT_MS));
-      this.pods.set(pod.uid, { logs, ownLogs: undefined, etcHosts });
+      keep(await this.#tolerant('etc-hosts', () => fs.tree(`${rootDir}/pods/${pod.uid}/etc-hosts`, TREE_LIMIT_MS)));
+      this.pods.set(pod.uid, { logs, ownLogs: undefined, ownFiles });
     }
   }
 

@@ -61,7 +61,7 @@ function ephemeralStorage({ pod, containers }: SampledPod, disks: DiskFacts): Po
   const own = disks.pods.get(pod.uid);
   const volumes = (disks.volumes.get(pod.uid) ?? []).filter(isEphemeral).map(({ usage, atMs }): TreeUse => ({ atMs, usedBytes: usage.usedBytes ?? 0, inodesUsed: usage.inodesUsed ?? 0 }));
   const layers = containers.map(({ container }) => disks.layers.get(container.id));
-  return fsJson(disks.rootFs, sumOfTrees(...layers, ...(own?.logs.values() ?? []), own?.ownLogs, own?.etcHosts, ...volumes));
+  return fsJson(disks.rootFs, sumOfTrees(...layers, ...(own?.logs.values() ?? []), own?.ownLogs, ...(own?.ownFiles ?? []), ...volumes));
 }
 
 function isEphemeral({ volume }: VolumeFact): boolean {

@@ -35,7 +35,7 @@ function ground(volumes: readonly MeasuredVolume[] = []) {
   node.add('/kubepods/pod1/sand-1', { pids: [41] });
   node.add('/kubepods/pod1/cri-c1', { pids: [42, 43], limits: { cpuQuotaUs: 20_000 } });
   const sources = node.sources();
-  const disks = new DiskFacts({ clock, log: silentLogger, fs: sources.fs, runtime: sources.runtime, rootDir: '/root', logFolder: ({ uid }) => `/logs/${uid}`, list: (path) => Promise.resolve(path.endsWith('web') ? ['0.log'] : []), volumes: () => volumes, volumePeriodMs: 60_000 });
+  const disks = new DiskFacts({ clock, log: silentLogger, fs: sources.fs, runtime: sources.runtime, rootDir: '/root', logFolder: ({ uid }) => `/logs/${uid}`, list: (path) => Promise.resolve(path === '/logs/1/web' ? ['0.log'] : path === '/root/pods/1/containers/web' ? ['a1b2'] : []), volumes: () => volumes, volumePeriodMs: 60_000 });
   const provider = new StatsProvider({
     clock, random, log: silentLogger, sources, disks, nodeName: 'node', runtimePods: () => pods,
     place: (uid) => ({ path: `/kubepods/pod${uid}`, parent: `/kubepods/pod${uid}` }), podsGroups: ['/kubepods'],
@@ -55,7 +55,7 @@ describe('/stats/summary', () => {
   it('gives a pod with its containers, network, processes and disk', async () => {
     const { node, ask } = ground([{ name: 'data', path: '/data', how: 'tree', ephemeral: true }, { name: 'claimed', path: '/claimed', how: 'fileSystem', ephemeral: false, claim: { name: 'c', namespace: 'default' } }]);
     node.layers.set('c1', { atMs: 0, usedBytes: 100, inodesUsed: 2 });
-    node.trees.set('/logs/1/web/0.log', 10).set('/data', 1000).set('/root/pods/1/etc-hosts', 4);
+    node.trees.set('/logs/1/web/0.log', 10).set('/data', 1000).set('/root/pods/1/etc-hosts', 4).set('/root/pods/1/containers/web/a1b2', 7);
     const { pods, node: whole } = parsed((await ask('GET /stats/summary')).text);
     const [one] = pods;
     assert.deepEqual([one?.podRef, one?.startTime, one?.containers.map(({ name }) => name)], [{ name: 'pod-1', namespace: 'default', uid: '1' }, '2026-01-01T00:00:00Z', ['web']]);
@@ -63,7 +63,7 @@ describe('/stats/summary', () => {
     assert.deepEqual([one?.network?.name, one?.network?.rxBytes, one?.network?.txBytes], ['eth0', 41, 82]);
     assert.deepEqual([one?.containers[0]?.rootfs?.usedBytes, one?.containers[0]?.logs?.usedBytes], [100, 10]);
     assert.deepEqual(one?.volume?.map(({ name, usedBytes, pvcRef }) => [name, usedBytes, pvcRef?.name]), [['data', 1000, undefined], ['claimed', 500, 'c']]);
-    assert.deepEqual([one?.['ephemeral-storage']?.usedBytes, one?.['ephemeral-storage']?.inodesUsed], [1114, 5]);
+    assert.deepEqual([one?.['ephemeral-storage']?.usedBytes, one?.['ephemeral-storage']?.inodesUsed], [1121, 6], 'what the pod writes to files of the agent counts (CVE-2020-8557)');
     assert.deepEqual([whole.fs?.usedBytes, whole.runtime?.imageFs?.usedBytes, whole.rlimit?.maxpid, whole.memory?.availableBytes, whole.systemContainers?.map(({ name }) => name)], [500, 77, 100, 1e9 - 4096, ['pods']]);
   });
 
