@@ -115,6 +115,19 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
+  it('goes on from an empty CSINode as upstream\'s API server writes it', async () => {
+    const { clock, api, keeper, registerNode, register, csiNode } = setUp();
+    registerNode();
+    api.seed(csiNodes, { metadata: { ...NAME, uid: 'c', ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }] }, spec: { drivers: null } } as unknown as CSINode);
+    keeper.start();
+    await clock.settle();
+    assert.equal(keeper.problem(), undefined);
+    assert.deepEqual(api.writes.filter((write) => write.includes('csinodes')), []);
+    await register();
+    assert.deepEqual(csiNode()?.spec.drivers.map(({ name }) => name), [DRIVER]);
+    await keeper.stop();
+  });
+
   it('leaves drivers alone that have not registered again since the agent started', async () => {
     const { clock, api, keeper, registerNode, csiNode } = setUp();
     registerNode();

@@ -25,9 +25,13 @@ export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts)
   }
   const owned = existing.metadata.ownerReferences?.some(({ kind, name, uid }) => kind === 'Node' && name === nodeName && uid === nodeUid) === true;
   if (!owned) return { kind: 'delete' };
-  const drivers = mergeDrivers(existing.spec.drivers, facts);
-  return JSON.stringify(drivers) === JSON.stringify(existing.spec.drivers) ? { kind: 'none' } : { kind: 'update', object: { ...existing, spec: { ...existing.spec, drivers } } };
+  const before = driversOf(existing);
+  const drivers = mergeDrivers(before, facts);
+  return JSON.stringify(drivers) === JSON.stringify(before) ? { kind: 'none' } : { kind: 'update', object: { ...existing, spec: { ...existing.spec, drivers } } };
 }
+
+/** Upstream's API server writes an empty list as null. */
+const driversOf = ({ spec }: { spec: { drivers?: readonly CSINodeDriver[] | null } }): readonly CSINodeDriver[] => spec.drivers ?? [];
 
 /** Those that are as they were keep their place and their words. */
 function mergeDrivers(before: readonly CSINodeDriver[], { drivers, left }: NodeInfoFacts): CSINodeDriver[] {
