@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { readClusterRecord } from '../../src/up/cluster/cluster-record.ts';
@@ -14,12 +14,11 @@ import { deriveInstance, type Instance } from '../../src/up/instance.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../../src/up/processes.ts';
 import { findLeftovers, kubeletPidFile } from '../../src/up/teardown.ts';
 import { failedChecks } from '../../src/up/testing/cis-checks.ts';
-import { builtProgram } from './support/agent-build.ts';
+import { builtUp } from './support/agent-build.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-cluster-')));
 const [first, second] = ['first', 'second'].map((name) => deriveInstance(join(folder, name))) as [Instance, Instance];
-const main = join(import.meta.dirname, '../../src/up/main.ts');
-let binFolder = '';
+let program: readonly string[] = [];
 
 interface Result {
   readonly status: number | null;
@@ -35,7 +34,7 @@ function run(command: string, args: readonly string[], environment: Readonly<Rec
   });
 }
 
-const up = (instance: Instance, ...args: string[]): Promise<Result> => run(process.execPath, [main, ...args, '--data', instance.dataDir], { KUBELET_TS_BIN: binFolder });
+const up = (instance: Instance, ...args: string[]): Promise<Result> => run(process.execPath, [...program, ...args, '--data', instance.dataDir]);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { status, output } = await run('kubectl', ['--kubeconfig', first.adminConfig, ...args]);
@@ -59,7 +58,7 @@ const serviceUrl = async (): Promise<string> => `http://${await kubectl('get', '
 const containers = (): Promise<string> => kubectl('get', 'pods', '-l', 'app=nginx', '--sort-by=.metadata.name', '-o', 'jsonpath={.items[*].status.containerStatuses[*].containerID}');
 
 before(async () => {
-  binFolder = dirname(await builtProgram('kubelet'));
+  program = await builtUp();
   // Two at once, as they could be started by two people.
   const [one, other] = await Promise.all([up(first, 'up', '--detach'), up(second, 'up', '--detach', '--no-example')]);
   assert.equal(one.status, 0, one.output);
@@ -141,11 +140,13 @@ test('two clusters on one machine keep apart, and a second up on the same folder
 
 test('another node joins with the administrator’s kubeconfig, as itself; what it runs finds the services of the cluster', async () => {
   const node = deriveInstance(join(folder, 'worker'));
-  const nowhere = await up(node, 'up', '--detach', '--join', second.adminConfig.replace('second', 'nowhere'));
-  assert.deepEqual([nowhere.status, /nowhere/.test(nowhere.output)], [1, true], nowhere.output);
   try {
-    const joined = await up(node, 'up', '--detach', '--join', first.adminConfig, '--node-name', 'worker', '--node-labels', 'tier=edge');
+    const [joined, nowhere] = await Promise.all([
+      up(node, 'up', '--detach', '--join', first.adminConfig, '--node-name', 'worker', '--node-labels', 'tier=edge'),
+      up(deriveInstance(join(folder, 'lost')), 'up', '--detach', '--join', second.adminConfig.replace('second', 'nowhere')),
+    ]);
     assert.equal(joined.status, 0, joined.output);
+    assert.deepEqual([nowhere.status, /nowhere/.test(nowhere.output)], [1, true], nowhere.output);
     assert.equal(await kubectl('get', 'node', 'worker', '-o', 'jsonpath={.metadata.labels.tier}'), 'edge');
     const requester = await kubectl('get', 'csr', '-o', 'jsonpath={.items[*].spec.username}');
     assert.match(requester, /system:bootstrap:/);
