@@ -1,4 +1,4 @@
-import { KubeletError } from '../../../base/errors.ts';
+import { untilAborted } from '../../../base/until-aborted.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 
 /** Asks the runtime about images; those who ask about the same one at the same time get one answer. Nothing is remembered beyond that. */
@@ -20,14 +20,4 @@ export class ImagePresence {
     }
     return untilAborted(asking, signal);
   }
-}
-
-/** The result, or `Aborted` as soon as `signal` aborts. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new KubeletError('Aborted', 'given up'));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { sleep, withDeadline, type Clock } from '../../../base/clock.ts';
 import { errorKind, errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import { untilAborted } from '../../../base/until-aborted.ts';
 import type { HTTPGetAction, LifecycleHandler } from '../../../api/core/probe.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { goQuote } from '../../../api/go-quote.ts';
@@ -119,7 +120,7 @@ export class HookRunner {
     const failed = (error: string, output: string): string =>
       `Exec lifecycle hook ([${command.join(' ')}]) for Container "${target.container.name}" in Pod "${podName(target.pod)}" failed - error: ${error}, message: ${goQuote(output)}`;
     try {
-      const { stdout, stderr, exitCode } = await abortable(this.#options.runtime.execSync(target.id, command, 0, target.runsOn === true ? {} : { signal }), signal);
+      const { stdout, stderr, exitCode } = await untilAborted(this.#options.runtime.execSync(target.id, command, 0, target.runsOn === true ? {} : { signal }), signal);
       const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
       return exitCode === 0 ? undefined : failed(`command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8', 0, OUTPUT_LIMIT_BYTES)}`, output);
     } catch (error) {
@@ -134,12 +135,12 @@ export class HookRunner {
       const podIp = this.#addressOf(target, action);
       const request = httpActionRequest(action, target.container, { podIp, purpose: 'lifecycle' });
       try {
-        await abortable(dial.httpProbe({ ...request, timeoutMs: NO_LIMIT_MS }, signal), signal);
+        await untilAborted(dial.httpProbe({ ...request, timeoutMs: NO_LIMIT_MS }, signal), signal);
       } catch (error) {
         if (request.scheme !== 'https' || !isKind(error, 'Invalid')) throw error;
         // The secret of an encrypted request is not for the open wire.
         const headers = request.headers.filter((header) => header.name.toLowerCase() !== 'authorization');
-        await abortable(dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal), signal);
+        await untilAborted(dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal), signal);
         this.#options.onOddity?.('httpFallback');
         const where = `${request.host.includes(':') ? `[${request.host}]` : request.host}:${request.port}`;
         this.#options.recorder.event(target.pod, 'Warning', containerEvents.lifecycleHTTPFallback, `request to HTTPS lifecycle hook ${where} got HTTP response, retry with HTTP succeeded`);
@@ -165,13 +166,3 @@ export class HookRunner {
 }
 
 const podName = (pod: Pod): string => `${podFullName(pod)}(${pod.metadata.uid})`;
-
-/** Rejects with `Aborted` as soon as the signal does, even if the call underneath does not hear it. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(new KubeletError('Aborted', 'the hook was aborted'));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}

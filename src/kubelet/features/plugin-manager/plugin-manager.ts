@@ -2,6 +2,7 @@ import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import { untilAborted } from '../../../base/until-aborted.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import type { PluginConnection, PluginDial, PluginInfo } from '../../ports/plugin-dial.ts';
 import { computePluginStep, newPlugin, nextPluginState, type PluginEvent, type PluginState } from './plugin-state.ts';
@@ -167,9 +168,9 @@ export class PluginManager {
   async #attempt(entry: PluginEntry, signal: AbortSignal): Promise<void> {
     const connection = await within(this.#dial(entry.path, signal), `RegisterPlugin error -- dial failed at socket ${entry.path}, err: failed to dial socket ${entry.path}, err:`);
     try {
-      const info = await within(untilAborted(signal, connection.getInfo(GET_INFO_LIMIT_MS)), `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${entry.path}, err:`);
+      const info = await within(untilAborted(connection.getInfo(GET_INFO_LIMIT_MS), signal), `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${entry.path}, err:`);
       await this.#handOver({ entry, connection, info, signal });
-      await within(untilAborted(signal, connection.notifyRegistrationStatus({ registered: true, error: '' }, NOTIFY_LIMIT_MS)), `RegisterPlugin error -- failed to send registration status at socket ${entry.path}, err:`);
+      await within(untilAborted(connection.notifyRegistrationStatus({ registered: true, error: '' }, NOTIFY_LIMIT_MS), signal), `RegisterPlugin error -- failed to send registration status at socket ${entry.path}, err:`);
     } finally {
       connection.close();
     }
@@ -183,7 +184,7 @@ export class PluginManager {
       },
       () => undefined,
     );
-    return untilAborted(signal, dialing);
+    return untilAborted(dialing, signal);
   }
 
   async #handOver({ entry, connection, info, signal }: { entry: PluginEntry; connection: PluginConnection; info: PluginInfo; signal: AbortSignal }): Promise<void> {
@@ -200,7 +201,7 @@ export class PluginManager {
     // From here on it is given back, however this ends.
     entry.taken = { handler, plugin };
     try {
-      await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () => untilAborted(signal, handler.register(plugin)));
+      await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () => untilAborted(handler.register(plugin), signal));
     } catch (error) {
       if (signal.aborted) throw error;
       return this.#refuse(connection, `RegisterPlugin error -- plugin registration failed with err: ${errorMessage(error)}`);
@@ -211,21 +212,6 @@ export class PluginManager {
   async #refuse(connection: PluginConnection, why: string): Promise<never> {
     await connection.notifyRegistrationStatus({ registered: false, error: why }, NOTIFY_LIMIT_MS).catch((error: unknown) => this.#options.log.debug(2, 'a plugin does not hear why it is refused', { error: errorMessage(error) }));
     throw new KubeletError('Invalid', why, { op: 'register plugin' });
-  }
-}
-
-/** Does not wait for work that nobody wants any more; the work goes on by itself. */
-async function untilAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
-  let abort = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new KubeletError('Aborted', 'the socket was removed or replaced meanwhile'));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../../base/until-aborted.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isCriticalPod, podPriority } from '../../../api/pod.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
@@ -13,7 +14,6 @@ import { track } from './start-pacer.ts';
 import type { StartFailure } from './start-failures.ts';
 import type { Step, Wait } from './plan/steps.ts';
 import { withContainer, withSandbox, withoutContainer } from './status-fold.ts';
-import { orAborted } from './wait-within.ts';
 
 /** How long a start may hold its place when it hangs; well above what a start takes under load. */
 const startLeaseMs = 5000;
@@ -115,7 +115,7 @@ export class SyncRun {
   /** Waits without holding up others, and no longer than until the abort. */
   async waitFor<T>(work: Tracked<T>): Promise<T> {
     if (work.settled) return work.promise;
-    const wait = orAborted(work.promise, this.signal);
+    const wait = untilAborted(work.promise, this.signal);
     return this.slot === undefined ? wait : this.slot.yieldWhile(track(wait));
   }
 

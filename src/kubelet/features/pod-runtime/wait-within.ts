@@ -22,26 +22,3 @@ export function waitWithin(clock: Clock, limitMs: number, work: Promise<unknown>
     );
   });
 }
-
-/** What `work` comes to, or a rejection with `Aborted` as soon as the signal aborts, whether the work heeds it or not. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new KubeletError('Aborted', 'the wait was aborted'));
-    if (signal.aborted) {
-      abort();
-      return;
-    }
-    signal.addEventListener('abort', abort, { once: true });
-    const leave = (): void => signal.removeEventListener('abort', abort);
-    work.then(
-      (value) => {
-        leave();
-        resolve(value);
-      },
-      (error: unknown) => {
-        leave();
-        reject(error as Error);
-      },
-    );
-  });
-}
