@@ -50,6 +50,12 @@ export class PodFolders {
     return `${this.podPath(uid)}/volume-subpaths`;
   }
 
+  /** An empty folder goes with the pod's. */
+  async removeSubPaths(uid: PodUid): Promise<void> {
+    const path = this.subPathsPath(uid);
+    if ((await this.#files.list(path)).length > 0) await this.remove(path);
+  }
+
   async list(): Promise<PodUid[]> {
     const names = await this.#files.list(this.#base);
     const kept = await Promise.all(names.map(async (name) => ((await this.#files.lstat(`${this.#base}/${name}`))?.type === 'directory' ? podUid(name) : undefined)));
@@ -94,12 +100,24 @@ export class PodFolders {
 
   /**
    * Unmounts what is mounted at or below a path, innermost first, then removes it. What cannot be unmounted keeps the folder: removeTree refuses
-   * to touch a tree with a mount in it, so mounted data is never deleted. Gone is success.
+   * to touch a tree with a mount in it, so mounted data is never deleted. Gone is success. `mounted: false`: most likely nothing is, which
+   * saves a look at the table of mounts.
    */
-  async remove(path: string): Promise<void> {
+  async remove(path: string, { mounted = true }: { mounted?: boolean } = {}): Promise<void> {
+    if (!mounted && (await this.#removedAtOnce(path))) return;
     const mounts = await this.#mounts.listBelow(path);
     for (const mount of innermostFirst(mounts)) await this.#mounts.unmount(mount.path);
     await this.#files.removeTree(path);
+  }
+
+  async #removedAtOnce(path: string): Promise<boolean> {
+    try {
+      await this.#files.removeTree(path);
+      return true;
+    } catch (error) {
+      this.#log.debug(2, 'a folder of a pod is in use', { path, error: errorMessage(error) });
+      return false;
+    }
   }
 }
 

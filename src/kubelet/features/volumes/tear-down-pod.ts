@@ -29,10 +29,10 @@ export async function tearDownPod(parts: TearDownParts, uid: PodUid): Promise<vo
   const { folders, staging } = parts;
   const volumes = await folders.volumesOf(uid);
   for (const volume of volumes) await identifyStaged(parts, uid, volume);
-  await folders.remove(folders.subPathsPath(uid));
+  await folders.removeSubPaths(uid);
   const results = await Promise.allSettled(volumes.map((volume) => tearDownVolume(parts, volume)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
-  await folders.remove(folders.podPath(uid));
+  await folders.remove(folders.podPath(uid), { mounted: false });
   staging.release(uid);
 }
 
@@ -42,7 +42,7 @@ async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promis
   const what = { plugin: qualifiedPlugin(plugin?.name ?? volume.folder, specAt?.(volume.path)), name: volume.mode === 'Block' ? 'unmap_volume' : 'volume_unmount' } as const;
   await toldOperation(parts, what, async () => {
     await plugin?.tearDown?.(volume);
-    await folders.remove(volume.path);
+    await folders.remove(volume.path, { mounted: volume.mounted || plugin?.tearDown !== undefined });
   });
 }
 

@@ -158,6 +158,27 @@ test('tearing down unmounts, removes all of the pod\'s folder, and twice is fine
   assert.deepEqual([world.mounts.mounted, await world.files.list(`${ROOT}/pods`), world.clock.armedTimers], [[], [], 0]);
 });
 
+test('what somebody mounted where nothing is expected, and parts of volumes, are unmounted with the rest; without mounts nothing is looked for twice', async () => {
+  const world = volumeWorld();
+  await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
+  for (const name of ['elsewhere', 'volume-subpaths/e/main/0']) {
+    const path = `${ROOT}/pods/u1/${name}`;
+    await world.files.makeDirectory(path, 0o755);
+    world.mounts.seedMount(path, 'ext4', '/dev/x');
+  }
+  await world.manager.tearDown(uid);
+  assert.deepEqual([world.mounts.mounted, await world.files.list(`${ROOT}/pods`)], [[], []]);
+  await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
+  let looks = 0;
+  const { listBelow } = world.mounts;
+  world.mounts.listBelow = (path) => {
+    looks++;
+    return listBelow.call(world.mounts, path);
+  };
+  await world.manager.tearDown(uid);
+  assert.deepEqual([looks, await world.files.list(`${ROOT}/pods`)], [1, []]);
+});
+
 test('what cannot be unmounted keeps its data, and goes with the next try', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
