@@ -1,31 +1,31 @@
 /** What others read from a kubelet, with the state of each: HTTP paths, reasons, metric families. For docs/parity.md. */
 import * as reasons from '../../../api/reasons.ts';
-import { honoured, notYet, partly } from './parity-state.ts';
+import { honoured, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
-const streaming = notYet('streams are not served over HTTP; `kubelet exec` works on the command line');
+const streaming = honoured('over SPDY and WebSocket; redirects of the runtime are not followed');
 
 /** Paths as upstream's server has them. */
 export const endpoints: Readonly<Record<string, Parity>> = {
   '10248 /healthz, /healthz/ping': honoured(),
-  '/healthz, /healthz/{ping,log,syncloop}': partly('on the local server'),
-  '/pods': partly('on the local server and the read-only port'),
-  '/runningpods/': partly('on the local server'),
-  '/configz': partly('on the local server'),
-  '/containerLogs/{ns}/{pod}/{container}': partly('on the local server'),
+  '/healthz, /healthz/{ping,log,syncloop}': honoured(),
+  '/pods': honoured(),
+  '/runningpods/': honoured(),
+  '/configz': honoured(),
+  '/containerLogs/{ns}/{pod}/{container}': honoured(),
   '/stats/summary': honoured('read from cgroups, /proc and the runtime without cAdvisor; rates are those between the last two looks, the first one says 0'),
   '/metrics, /metrics/{cadvisor,resource,probes,slis}': honoured('in the text format 0.0.4 whatever is asked for, as upstream with OpenMetrics; protobuf is not offered'),
   '/run/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/exec/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/attach/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/portForward/{ns}/{pod}[/{uid}]': streaming,
-  '/checkpoint/{ns}/{pod}/{container}': notYet('containers are not checkpointed'),
-  '/logs/, /logs/{path}': notYet('logs of the node are not served'),
-  '/debug/pprof/{subpath}': notYet('Go profiles do not exist here'),
-  '/debug/flags/v': notYet('the log level is set at start'),
-  '/flagz': notYet('not served'),
-  '/statusz': notYet('not served'),
-  '10250 with TLS, authentication and authorization': notYet('the agent is read over its local server'),
+  '/checkpoint/{ns}/{pod}/{container}': honoured('bounded in number and by the disk'),
+  '/logs/, /logs/{path}': honoured(),
+  '/debug/pprof/{subpath}': partly('profile, heap and allocs, in the formats of V8; the other profiles of Go do not exist here'),
+  '/debug/flags/v': honoured(),
+  '/flagz': honoured(),
+  '/statusz': honoured(),
+  '10250 with TLS, authentication and authorization': honoured('HTTP/1.1 alone; upstream has HTTP/2 as well'),
 };
 
 /** Families by the page that serves them. */
@@ -60,15 +60,16 @@ export const reasonTables: Readonly<Record<string, readonly string[]>> = {
 
 const later = (names: string, why: string): readonly [string, string][] => names.split(' ').map((name) => [name, why]);
 
-/** Reasons that this agent never gives yet. Those not listed are given where upstream gives them; events go to the log and to explain until there is an API server. */
+/** Reasons that this agent never gives yet. Those not listed are given where upstream gives them. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
-  ...later('FailedPrepareDynamicResources', 'dynamic resources need an API server'),
+  ...later('FailedPrepareDynamicResources', 'dynamic resources are not there yet'),
   ...later('Evicted EvictionThresholdMet SystemOOM', 'pods are not evicted under pressure yet'),
-  ...later('FailedAttachVolume SuccessfulAttachVolume VolumeAttachmentLimitExceeded', 'nothing is attached without an API server'),
+  ...later('VolumeAttachmentLimitExceeded', 'the limit of a driver that found no room is told anew, and the pod waits; upstream fails it'),
+  ...later('SuccessfulAttachVolume', 'said by the attach/detach controller, as in upstream'),
   ...later('FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal', 'a controller or a gate that is off says so in upstream'),
   ...later('NodeHasInsufficientMemory NodeHasInsufficientPID NodeHasDiskPressure KubeletHasInsufficientMemory KubeletHasInsufficientPID KubeletHasDiskPressure', 'pressure is not measured yet'),
   ...later('Shutdown NodeShutdown Terminated', 'node shutdown is not watched for yet'),
-  ...later('CertificateExpired CertificateOverdueForRefresh', 'certificates are not managed yet'),
+  ...later('CertificateExpired CertificateOverdueForRefresh', 'an expired certificate is a problem that the agent tells of itself, with its end as a metric'),
   ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
   ...later('ImageVolumeMountFailed', 'the runtime says it in the message of CreateContainerError, as in upstream'),
   ...later('InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden', 'for cases that cannot come up here'),
@@ -76,5 +77,4 @@ export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('HostIPsIPFamilyMismatch', 'there is no cloud provider that would choose addresses'),
   ...later('ConfigPodSandboxError RROUnsupported', 'upstream has the words and shows them to nobody'),
   ...later('UnknownContainerStatuses InvalidImageID KubeletSetupFailed', 'for cases that cannot come up here, or end the agent with a line in the log'),
-  ...later('UnexpectedAdmissionError', 'without an API server a pod for which no room can be made is told what it lacks'),
 ]);

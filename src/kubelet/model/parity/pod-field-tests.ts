@@ -80,6 +80,8 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     os: [chain, real('security')],
     hostUsers: [runtime('config/own-users'), wire, real('user-namespaces')],
     resources: [feature('container-manager/qos-tree'), real('resources')],
+    serviceAccountName: [volume('objects/projected-tokens')],
+    'serviceAccount automountServiceAccountToken': ['src/control-plane/admission/pod-defaults.test.ts'],
     'schedulerName preemptionPolicy topologySpreadConstraints': withoutEffect,
     'schedulingGates schedulingGroup': [plain],
   },
