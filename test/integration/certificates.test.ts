@@ -15,6 +15,7 @@ import { eventually } from '../e2e/support/eventually.ts';
 import { NODE, TestAgent } from './support/agent.ts';
 import { nodeReady } from './support/cluster-agent.ts';
 import { startContainerd, type TestContainerd } from './support/containerd.ts';
+import { container, pod } from './support/manifests.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-join-'));
 const [controlPlane, kubeconfig, bootstrap] = [join(folder, 'control-plane'), join(folder, 'kubelet.conf'), join(folder, 'bootstrap.conf')];
@@ -37,6 +38,7 @@ before(async () => {
       port,
       address: '0.0.0.0',
       rotateCertificates: true,
+      logging: { verbosity: 10 },
       serverTLSBootstrap: true,
       tlsMinVersion: 'VersionTLS12',
       tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'],
@@ -121,4 +123,29 @@ test('its server lets in those it knows, for what they may', async () => {
   assert.equal((await ask('/exec/default/web/main?command=id', token)).status, 403);
   await members.kubectl(['delete', 'clusterrolebinding', 'looker']);
   await eventually(async () => assert.equal((await ask('/healthz', token)).status, 403), 10_000);
+});
+
+test('its log, at the highest verbosity, has no word of what is secret (CVE-2019-11250, CVE-2020-8563 to -8566)', async () => {
+  const { cluster: members, agent: node, certDir } = ground();
+  const canary = 'cAnArY-5d1e';
+  const encoded = Buffer.from(canary).toString('base64');
+  await members.kubectl(['create', 'secret', 'generic', 'quiet', `--from-literal=key=${canary}`]);
+  await members.kubectl(['create', 'secret', 'docker-registry', 'pull', `--docker-password=${canary}`, '--docker-username=u', '--docker-server=127.0.0.1:1']);
+  const env = [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'quiet', key: 'key' } } }];
+  const volumeMounts = [{ name: 'all', mountPath: '/all' }];
+  const sources = [{ secret: { name: 'quiet' } }, { serviceAccountToken: { path: 'token', expirationSeconds: 600 } }];
+  const manifest = pod('quiet', { nodeName: NODE, imagePullSecrets: [{ name: 'pull' }], volumes: [{ name: 'all', projected: { sources } }], containers: [container('main', { env, volumeMounts })] });
+  await members.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
+  await members.kubectl(['wait', 'pod/quiet', '--for=condition=Ready', '--timeout=60s']);
+  const token = await members.kubectl(['exec', 'quiet', '--', 'cat', '/all/token']);
+  const asked = (await members.kubectl(['create', 'token', 'looker'])).trim();
+  await ask('/pods', asked);
+  await ask('/pods', `${canary}.${canary}.${canary}`);
+  await members.kubectl(['delete', 'pod', 'quiet', '--grace-period=1']);
+  const bootstrapToken = readKubeconfigEntry(bootstrap).access.token ?? '';
+  const key = readFileSync(join(certDir, 'kubelet-client-current.pem'), 'utf8').split('\n').at(-3) ?? '';
+  const { log } = node;
+  assert.ok(bootstrapToken.length > 20 && key.length > 20 && token.length > 100 && log.length > 10_000);
+  const secrets = { canary, encoded, bootstrapToken: bootstrapToken.split('.')[1] ?? '', key, token: token.split('.')[2] ?? '', asked: asked.split('.')[2] ?? '' };
+  assert.deepEqual(Object.entries(secrets).filter(([, secret]) => log.includes(secret)).map(([name]) => name), []);
 });
