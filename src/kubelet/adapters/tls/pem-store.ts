@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { KubeletError, errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -120,9 +120,4 @@ async function syncFolder(folder: string): Promise<void> {
 export function pendingKeyFile(folder: string): { read(): Promise<string | undefined>; write(key: string): Promise<void>; remove(): Promise<void> } {
   const file = path.join(folder, 'kubelet-client.key.tmp');
   return { read: () => readIfThere(file), write: (key) => writeSecretFile(file, key), remove: () => rm(file, { force: true }) };
-}
-
-/** A folder that only root writes to; what is there is left as it is. */
-export async function ensureCertificateFolder(folder: string): Promise<void> {
-  if ((await mkdir(folder, { recursive: true, mode: 0o755 })) !== undefined) await chmod(folder, 0o755);
 }
