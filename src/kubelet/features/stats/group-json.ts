@@ -9,7 +9,7 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'c
   const time = knownTime(use.atMs);
   const { cpu, memory } = use;
   return {
-    cpu: { time, usageNanoCores: usageNanoCores ?? 0, usageCoreNanoSeconds: cpu.usageNs, ...(cpu.pressure !== undefined && { psi: psiJson(cpu.pressure) }) },
+    cpu: { time, usageNanoCores: usageNanoCores ?? 0, usageCoreNanoSeconds: cpu.usageNs, psi: psiJson(cpu.pressure) },
     memory: {
       time,
       ...(limits.memoryBytes !== Infinity && { availableBytes: Math.max(0, limits.memoryBytes - memory.workingSetBytes) }),
@@ -18,9 +18,9 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'c
       rssBytes: memory.rssBytes,
       pageFaults: memory.pageFaults,
       majorPageFaults: memory.majorPageFaults,
-      ...(memory.pressure !== undefined && { psi: psiJson(memory.pressure) }),
+      psi: psiJson(memory.pressure),
     },
-    ...(only === 'all' && use.io !== undefined && { io: { time, ...(use.io.pressure !== undefined && { psi: psiJson(use.io.pressure) }) } }),
+    ...(only === 'all' && use.io !== undefined && { io: { time, psi: psiJson(use.io.pressure) } }),
     swap: { time, ...(limits.memorySwapBytes !== Infinity && { swapAvailableBytes: Math.max(0, limits.memorySwapBytes - memory.swapBytes) }), swapUsageBytes: memory.swapBytes },
   };
 }

@@ -78,6 +78,13 @@ describe('/stats/summary', () => {
     assert.equal(shown.length, 1);
   });
 
+  it('tells of pressure by zeros where the kernel does not measure it', async () => {
+    const { ask } = ground();
+    const none = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+    const { node, pods } = parsed((await ask('GET /stats/summary')).text);
+    for (const use of [node.cpu, node.memory, pods[0]?.memory, pods[0]?.containers[0]?.cpu]) assert.deepEqual(use?.psi, { full: none, some: none });
+  });
+
   it('has CPU and memory alone when only these are asked for, exactly so', async () => {
     const { ask } = ground();
     const { pods, node } = parsed((await ask('GET /stats/summary', 'only_cpu_and_memory=true')).text);

@@ -117,7 +117,8 @@ export function knownTime(ms: number): string {
   return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-export function psiJson(pressure: Pressure): PsiStats {
-  const data = ({ totalUs, avg10, avg60, avg300 }: Pressure['full']): PsiData => ({ total: totalUs, avg10, avg60, avg300 });
-  return { full: data(pressure.full), some: data(pressure.some) };
+/** A kernel that does not measure pressure, as of cgroup v1, is told of by zeros (upstream: stats/helper.go cadvisorPSIToStatsPSI). */
+export function psiJson(pressure: Pressure | undefined): PsiStats {
+  const data = (line: Pressure['full'] | undefined): PsiData => ({ total: line?.totalUs ?? 0, avg10: line?.avg10 ?? 0, avg60: line?.avg60 ?? 0, avg300: line?.avg300 ?? 0 });
+  return { full: data(pressure?.full), some: data(pressure?.some) };
 }
