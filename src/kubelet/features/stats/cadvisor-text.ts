@@ -31,11 +31,29 @@ function partsOf({ container, id, image, name, namespace, pod }: GroupLabels): L
   };
 }
 
-/** Labels by name, as writers of the format sort them. */
-function lineLabels(parts: LabelParts, plain: string, extra: ExtraLabels | undefined): string {
-  if (extra === undefined) return plain;
+/** What a line's own labels put behind each part of the group's, by name, as writers of the format sort them. */
+type Places = readonly [string, string, string, string];
+
+/** Lines of one kind have the same labels of their own in every group: they are written once for an answer. */
+class OwnLabels {
+  readonly #known = new Map<string, Places>();
+
+  places(extra: ExtraLabels): Places {
+    let key = '';
+    for (const name in extra) key += `${name}\0${extra[name]}\0`;
+    let places = this.#known.get(key);
+    if (places === undefined) this.#known.set(key, (places = placesOf(extra)));
+    return places;
+  }
+}
+
+function placesOf(extra: ExtraLabels): Places {
   const places: [string, string, string, string] = ['', '', '', ''];
   for (const [name, value] of Object.entries(extra)) places[name < 'id' ? 0 : name < 'name' ? 1 : name < 'pod' ? 2 : 3] += `,${name}="${labelValue(value)}"`;
+  return places;
+}
+
+function lineLabels(parts: LabelParts, places: Places): string {
   return `${parts.container}${places[0]}${parts.idAndImage}${places[1]}${parts.nameAndNamespace}${places[2]}${parts.pod}${places[3]}`;
 }
 
@@ -43,6 +61,8 @@ interface PreparedGroup {
   group: ListedGroup;
   parts: LabelParts;
   plain: string;
+  /** What is written behind values, by when they count. */
+  times: Readonly<Record<GroupFamily['timed'], string>>;
 }
 
 export interface ListingEntry {
@@ -54,20 +74,22 @@ export interface ListingEntry {
 export function* cadvisorChunks(machine: MachineIdentity, entries: readonly ListingEntry[], nowMs: number): Generator<string> {
   const prepared = entries.map(({ labels, group }): PreparedGroup => {
     const parts = partsOf(labels);
-    return { group, parts, plain: parts.container + parts.idAndImage + parts.nameAndNamespace + parts.pod };
+    const times = { none: '', now: ` ${Math.floor(group.nowMs)}`, sample: ` ${Math.floor(group.use.atMs)}` };
+    return { group, parts, plain: parts.container + parts.idAndImage + parts.nameAndNamespace + parts.pod, times };
   });
+  const own = new OwnLabels();
   yield versionText(machine);
-  for (const family of groupFamilies) yield familyText(family, prepared);
+  for (const family of groupFamilies) yield familyText(family, prepared, own);
   yield scrapeErrorText('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise');
   yield machineText(machine, nowMs);
   yield scrapeErrorText('machine_scrape_error', '1 if there was an error while getting machine metrics, 0 otherwise.');
 }
 
-function familyText({ name, help, type, timed, values }: GroupFamily, groups: readonly PreparedGroup[]): string {
+function familyText({ name, help, type, timed, values }: GroupFamily, groups: readonly PreparedGroup[], own: OwnLabels): string {
   let text = '';
-  for (const { group, parts, plain } of groups) {
-    const time = timed === 'none' ? '' : ` ${Math.floor(timed === 'now' ? group.nowMs : group.use.atMs)}`;
-    values(group, (value, extra) => (text += `${name}{${lineLabels(parts, plain, extra)}} ${numberText(value)}${time}\n`));
+  for (const { group, parts, plain, times } of groups) {
+    const time = times[timed];
+    values(group, (value, extra) => (text += `${name}{${extra === undefined ? plain : lineLabels(parts, own.places(extra))}} ${numberText(value)}${time}\n`));
   }
   return text === '' ? '' : familyHead(name, help, type) + text;
 }
