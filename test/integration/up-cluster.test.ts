@@ -138,8 +138,8 @@ test('two clusters on one machine keep apart, and a second up on the same folder
   assert.deepEqual([again.status, /already runs/.test(again.output)], [0, true]);
 });
 
-test('another node joins with the administrator’s kubeconfig, as itself; what it runs finds the services of the cluster', async () => {
-  const node = deriveInstance(join(folder, 'worker'));
+test('another node joins with the administrator’s kubeconfig, as itself, and one more with a bootstrap kubeconfig; what runs there finds the services of the cluster', async () => {
+  const [node, third] = ['worker', 'third'].map((name) => deriveInstance(join(folder, name))) as [Instance, Instance];
   try {
     const [joined, nowhere] = await Promise.all([
       up(node, 'up', '--detach', '--join', first.adminConfig, '--node-name', 'worker', '--node-labels', 'tier=edge'),
@@ -151,12 +151,17 @@ test('another node joins with the administrator’s kubeconfig, as itself; what 
     const requester = await kubectl('get', 'csr', '-o', 'jsonpath={.items[*].spec.username}');
     assert.match(requester, /system:bootstrap:/);
     await kubectl('run', 'far', `--image=${WEB_IMAGE}`, '--restart=Never', '--overrides={"spec":{"nodeName":"worker"}}', '--', 'nslookup', 'nginx.default.svc.cluster.local');
-    await kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/far', '--timeout=30s');
+    const [another] = await Promise.all([
+      up(third, 'up', '--detach', '--join', join(node.nodeDir, 'bootstrap-kubelet.conf'), '--node-name', 'third'),
+      kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/far', '--timeout=30s'),
+    ]);
+    assert.equal(another.status, 0, another.output);
+    assert.match(another.output, /node third is ready/);
   } finally {
-    assert.equal((await up(node, 'down', '--purge')).status, 0);
+    for (const { status } of await Promise.all([node, third].map((each) => up(each, 'down', '--purge')))) assert.equal(status, 0);
   }
-  assert.deepEqual(await findLeftovers(node), []);
-  await kubectl('delete', 'node', 'worker');
+  for (const each of [node, third]) assert.deepEqual(await findLeftovers(each), []);
+  await kubectl('delete', 'node', 'worker', 'third');
 });
 
 test('after everything was killed the next up cleans, and is the same cluster again, with its example as it was left', async () => {

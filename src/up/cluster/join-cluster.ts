@@ -1,5 +1,5 @@
 /** `up --join`: the agent alone, as a node of a cluster that is there already. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { selfSubjectReviews, services } from '../../api/client/resource-types.ts';
@@ -9,6 +9,7 @@ import { isApiError } from '../../api/status/api-status-error.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { kubeletProgram, nodeNameArguments, writeAgentConfig } from '../agent.ts';
 import type { Instance } from '../instance.ts';
+import { waitUntil } from '../processes.ts';
 import type { CgroupDriver } from '../runtime-config.ts';
 import { kubeletPidFile } from '../teardown.ts';
 import { applyObjects, type ClusterClient, openClusterClient, whenNodeReady } from './cluster-client.ts';
@@ -57,12 +58,26 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
       pidFile: kubeletPidFile(instance),
     }, { clock: systemClock, signal, say });
     await agent.ready;
-    await whenNodeReady(client.api, nodeName, { sinceMs: startWallMs, signal });
+    await whenReady(instance, { client, user, nodeName, sinceMs: startWallMs }, signal);
     if (signal.aborted) return;
     done(`node ${nodeName} is ready; its server is on port ${port}, its log ${instance.kubeletLog}`);
     say(`Stop it: ${options.stopCommand}. The node's object stays in the cluster: kubectl delete node ${nodeName}`);
   } finally {
     client.close();
+  }
+}
+
+/** Who may do nothing but join does not see the node: it is asked for with the node's own credentials, which come with joining. */
+async function whenReady(instance: Instance, joining: Pick<Joining, 'client' | 'user' | 'nodeName'> & { readonly sinceMs: number }, signal: AbortSignal): Promise<void> {
+  const { client, user, nodeName, sinceMs } = joining;
+  if (!user.startsWith('system:bootstrap:')) return whenNodeReady(client.api, nodeName, { sinceMs, signal });
+  while (!signal.aborted && !(await waitUntil(() => signal.aborted || existsSync(agentConfig(instance)), 60_000, 50)));
+  if (signal.aborted) return;
+  const node = openClusterClient(agentConfig(instance));
+  try {
+    await whenNodeReady(node.api, nodeName, { sinceMs, signal });
+  } finally {
+    node.close();
   }
 }
 
