@@ -183,6 +183,23 @@ describe('claims and volumes', () => {
     assert.deepEqual(api.calls.filter(({ plural, verb }) => plural.startsWith('persistentvolume') && verb !== 'get'), []);
   });
 
+  it('that are bound are not asked about more often because another is not', async () => {
+    const { api, objects, clock } = setUp();
+    api.seed(persistentVolumes, volume);
+    api.seed(persistentVolumeClaims, claim('pv'));
+    api.seed(persistentVolumeClaims, { ...claim(''), metadata: meta('late') });
+    objects.registerPod(claimed);
+    objects.registerPod(podWith('two', [{ name: 'v', persistentVolumeClaim: { claimName: 'late' } }]));
+    await clock.advance(1_000);
+    for (const name of ['data', 'late']) await objects.get('PersistentVolumeClaim', 'default', name);
+    await objects.get('PersistentVolume', '', 'pv');
+    await clock.advance(1_000);
+    api.calls.length = 0;
+    await clock.advance(30_000);
+    const asked = (key: string): number => api.calls.filter(({ verb, key: of }) => verb === 'get' && of === key).length;
+    assert.deepEqual([asked('default/data'), asked('default/late') >= 15], [0, true]);
+  });
+
   it('that are bound while a pod waits for it, or grow while one uses them, are told of', async () => {
     const { api, objects, changes, clock } = setUp();
     api.seed(persistentVolumeClaims, claim(''));

@@ -41,6 +41,8 @@ export class Claims {
   readonly #options: ClaimsOptions;
   readonly #claims = new Map<string, Claim>();
   readonly #look: Loop;
+  /** Monotonic; when those were looked at that hold nobody up. */
+  #lookedAtAllMs = -Infinity;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
@@ -106,11 +108,14 @@ export class Claims {
   }
 
   #someUnbound(): boolean {
-    return [...this.#claims.values()].some(({ seen }) => seen !== undefined && (!isBound(seen.claim) || seen.volume === undefined));
+    return [...this.#claims.values()].some(holdsUp);
   }
 
   async #lookAll(): Promise<void> {
-    for (const claim of [...this.#claims.values()]) if (claim.seen !== undefined) await this.#lookAt(claim).catch(() => undefined);
+    const nowMs = this.#options.clock.monotonicMs();
+    const isTimeForAll = nowMs - this.#lookedAtAllMs >= LOOK_MS;
+    if (isTimeForAll) this.#lookedAtAllMs = nowMs;
+    for (const claim of [...this.#claims.values()]) if (claim.seen !== undefined && (isTimeForAll || holdsUp(claim))) await this.#lookAt(claim).catch(() => undefined);
   }
 
   /** Rejects when nobody answers: then nothing has changed. */
@@ -127,6 +132,10 @@ export class Claims {
     if (versionOf(before?.claim) !== versionOf(claim)) changed('PersistentVolumeClaim', key);
     if (volume !== undefined && versionOf(before?.volume) !== versionOf(volume)) changed('PersistentVolume', { namespace: '', name: volumeName });
   }
+}
+
+function holdsUp({ seen }: Claim): boolean {
+  return seen !== undefined && (!isBound(seen.claim) || seen.volume === undefined);
 }
 
 function isBound(claim: PersistentVolumeClaim | undefined): boolean {
