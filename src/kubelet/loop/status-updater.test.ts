@@ -111,6 +111,20 @@ describe('the status of a pod', () => {
     assert.deepEqual([seen, updater.refresh(uid)?.phase], ['Running', 'Succeeded']);
   });
 
+  it('tells of no end of a container that may be made anew in the same pass, where the API server would take none back', async () => {
+    for (const [policy, shown] of [['Never', 'running'], ['OnFailure', 'running'], ['Always', 'terminated']] as const) {
+      const { updater, world, contain } = harness({ 'spec.restartPolicy': policy });
+      const told = (): string[] => Object.keys(updater.refresh(uid)?.containerStatuses?.[0]?.state ?? {});
+      world.runtime = contain('running');
+      told();
+      const during = await updater.whileActing(uid, async () => {
+        world.runtime = contain('exited', 143);
+        return told();
+      });
+      assert.deepEqual([policy, during, told()], [policy, [shown], ['terminated']]);
+    }
+  });
+
   it('is over at once when the last container ends by itself', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');

@@ -97,7 +97,7 @@ export class StatusUpdater {
       hostIps,
       ...(this.#parts.resize === undefined ? {} : { resize: this.#parts.resize(uid) }),
     });
-    return withVerdict(status, verdict);
+    return withVerdict(this.#acting.has(uid) ? untilDone(pod, status, previous) : status, verdict);
   }
 
   /**
@@ -145,6 +145,21 @@ function isAhead(status: PodStatus | undefined, of: PodStatus): status is PodSta
 
 function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus): readonly ContainerStatus[] {
   return [...initContainerStatuses, ...containerStatuses];
+}
+
+/**
+ * A container that is made anew, its image having changed, ends in between. Of a pod that does not always restart the API server takes no end back,
+ * so it is not told before the pass is over (upstream: statuses are generated between passes).
+ */
+function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): PodStatus {
+  if (told === undefined || (pod.spec.restartPolicy ?? 'Always') === 'Always') return status;
+  const held = (now: readonly ContainerStatus[] | undefined, before: readonly ContainerStatus[] | undefined): ContainerStatus[] | undefined =>
+    now?.map((container) => {
+      const earlier = before?.find(({ name }) => name === container.name);
+      return earlier?.state?.running !== undefined && container.state?.terminated !== undefined ? { ...earlier, ready: false } : container;
+    });
+  const [initContainerStatuses, containerStatuses] = [held(status.initContainerStatuses, told.initContainerStatuses), held(status.containerStatuses, told.containerStatuses)];
+  return { ...status, ...(initContainerStatuses && { initContainerStatuses }), ...(containerStatuses && { containerStatuses }) };
 }
 
 /**
