@@ -48,7 +48,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
     const credentials = await nodeCredentials(instance, { client, access: { server: access.server, ca: access.ca }, user, nodeName, kubeconfig });
     const [{ endpoint }, clusterDns] = await Promise.all([startNodeRuntime(instance, { endpoint: options.endpoint, cgroupDriver, say, signal }), findNameService(client)]);
     done(`the runtime runs on ${endpoint}`);
-    if (clusterDns === undefined) say('the cluster has no Service kube-dns that we may see: pods get the name servers of this machine');
+    if (clusterDns === undefined) say('the cluster has no Service kube-dns that we may see: pods get the name servers of this machine, or what --kubelet-arg=--cluster-dns=ADDRESS says');
     const { port } = await writeAgentConfig(instance, endpoint, cgroupDriver, { clientCaFile, clusterDns: clusterDns === undefined ? [] : [clusterDns], clusterDomain: 'cluster.local' });
     const agent = keepRunning({
       name: 'the agent',
