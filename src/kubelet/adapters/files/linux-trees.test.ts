@@ -143,3 +143,17 @@ test('a link is taken for what it is: its own group changes, what it points to d
     assert.deepEqual(readdirSync(folder), ['host']);
   });
 });
+
+test('an empty folder goes at once, nothing is looked at; what is no folder, or not there, as ever', async () => {
+  await inTemporaryFolder(async (folder) => {
+    mkdirSync(`${folder}/empty`);
+    writeFileSync(`${folder}/file`, '');
+    const opened: unknown[] = [];
+    const ops: FdOps = { ...pooledFdOps, open: (path, flags) => (opened.push(path), pooledFdOps.open(path, flags)) };
+    for (const name of ['empty', 'missing', 'missing/under']) assert.equal(await removeTree(ops, `${folder}/${name}`), 'done');
+    assert.deepEqual(opened, []);
+    assert.equal(await removeTree(ops, `${folder}/file`), 'done');
+    assert.equal(await removeTree(ops, `${folder}/missing`), 'done');
+    assert.deepEqual(readdirSync(folder), []);
+  });
+});
