@@ -1,0 +1,121 @@
+// Stands before an API server and does to each call what a test says: refusals, answers that are lost, cut short or late.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { constants, createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { Agent, request } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
+
+export type Fault =
+  /** The API server is not asked. */
+  | { kind: 'answer'; code: number; reason: string; retryAfterSeconds?: number }
+  | { kind: 'cut' }
+  /** It does what it is asked; nobody hears of it. */
+  | { kind: 'lost' }
+  /** Half of each piece of the answer, then nothing more. */
+  | { kind: 'truncated' }
+  | { kind: 'late'; ms: number };
+
+export interface Call {
+  method: string;
+  /** With its query. */
+  path: string;
+}
+
+export interface FaultProxy {
+  port: number;
+  /** What becomes of the calls that begin from now on. */
+  set(fault: (call: Call) => Fault | undefined): void;
+  /** All connections break. */
+  drop(): void;
+  /** Calls so far, refused ones too. */
+  calls: Call[];
+  close(): void;
+}
+
+/** `folder` is the cluster's. It speaks to the API server as the node whose kubeconfig was written for it: `identify` names that file. */
+export async function startFaultProxy(cluster: { folder: string; port: number }): Promise<FaultProxy & { identify(kubeconfig: string): void }> {
+  const pem = (name: string): Buffer => readFileSync(join(cluster.folder, 'pki', name));
+  const server = createSecureServer({ cert: pem('apiserver.crt'), key: pem('apiserver.key'), allowHTTP1: true });
+  const sockets = new Set<Socket>();
+  const calls: Call[] = [];
+  let faultOf: (call: Call) => Fault | undefined = () => undefined;
+  let agent = new Agent();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  server.on('sessionError', () => undefined);
+  server.on('request', (incoming: Http2ServerRequest, answer: Http2ServerResponse) => {
+    const call = { method: incoming.method, path: incoming.url };
+    calls.push(call);
+    const fault = faultOf(call);
+    answer.on('error', () => undefined);
+    if (fault?.kind === 'answer') return refuse(answer, fault);
+    if (fault?.kind === 'cut') return cut(answer);
+    const forward = (): void => pass({ incoming, answer, fault, port: cluster.port, agent });
+    if (fault?.kind === 'late') setTimeout(forward, fault.ms).unref();
+    else forward();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const drop = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    calls,
+    set: (fault) => (faultOf = fault),
+    identify: (kubeconfig) => {
+      const { certificate, key, ca } = readKubeconfig(kubeconfig);
+      agent.destroy();
+      agent = new Agent({ keepAlive: true, ...(certificate !== undefined && { cert: certificate }), ...(key !== undefined && { key }), ...(ca !== undefined && { ca }) });
+    },
+    drop,
+    close: () => {
+      server.close();
+      drop();
+      agent.destroy();
+    },
+  };
+}
+
+function refuse(answer: Http2ServerResponse, fault: Fault & { kind: 'answer' }): void {
+  const { code, reason, retryAfterSeconds } = fault;
+  answer.writeHead(code, { 'content-type': 'application/json', ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }) });
+  answer.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'a fault', reason, code }));
+}
+
+/** The connection, with all that is on it. */
+const cut = (answer: Http2ServerResponse): void => void (answer.stream.session?.destroy() ?? answer.socket?.destroy());
+/** This call alone. */
+const reset = (answer: Http2ServerResponse): void => void answer.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+
+interface Passing {
+  incoming: Http2ServerRequest;
+  answer: Http2ServerResponse;
+  fault: Fault | undefined;
+  port: number;
+  agent: Agent;
+}
+
+function pass({ incoming, answer, fault, port, agent }: Passing): void {
+  const own = (headers: object): OutgoingHttpHeaders => Object.fromEntries(Object.entries(headers).filter(([name]) => !/^(:.*|connection|keep-alive|transfer-encoding|host)$/.test(name))) as OutgoingHttpHeaders;
+  const onwards = request({ host: '127.0.0.1', port, agent, method: incoming.method, path: incoming.url, headers: own(incoming.headers) }, (told: IncomingMessage) => {
+    told.on('error', () => reset(answer));
+    if (fault?.kind === 'lost') {
+      told.resume();
+      return reset(answer);
+    }
+    answer.writeHead(told.statusCode ?? 500, own(told.headers));
+    if (fault?.kind !== 'truncated') return void told.pipe(answer);
+    told.on('data', (piece: Buffer) => {
+      if (!answer.writableEnded && !answer.destroyed) answer.write(piece.subarray(0, piece.length >> 1), () => reset(answer));
+    });
+  });
+  onwards.on('error', () => reset(answer));
+  answer.on('close', () => onwards.destroy());
+  incoming.pipe(onwards);
+}
