@@ -93,14 +93,20 @@ export class PodBoard {
     await this.#client.delete(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
   }
 
+  /** A watch that the server ends goes on where it ended: servers do that now and then. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended;
+    let resourceVersion: string | undefined;
     try {
-      for await (const event of this.#client.watch(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${this.#nodeName}` }, signal)) {
-        if (event.type === 'ERROR') throw event.error;
-        if (event.type !== 'BOOKMARK') this.#take({ type: event.type, pod: event.object, atMs: performance.now() });
+      while (!signal.aborted) {
+        const options = { fieldSelector: `spec.nodeName=${this.#nodeName}`, ...(resourceVersion !== undefined && { resourceVersion }) };
+        for await (const event of this.#client.watch(pods, NAMESPACE, options, signal)) {
+          if (event.type === 'ERROR') throw event.error;
+          if (event.type === 'BOOKMARK') continue;
+          resourceVersion = event.object.metadata.resourceVersion;
+          this.#take({ type: event.type, pod: event.object, atMs: performance.now() });
+        }
       }
-      throw new Error('the server ended it');
     } catch (cause) {
       if (!signal.aborted) for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(new Error(`the watch of pods ended: ${String(cause)}`));
     }
