@@ -149,3 +149,21 @@ test('its log, at the highest verbosity, has no word of what is secret (CVE-2019
   const secrets = { canary, encoded, bootstrapToken: bootstrapToken.split('.')[1] ?? '', key, token: token.split('.')[2] ?? '', asked: asked.split('.')[2] ?? '' };
   assert.deepEqual(Object.entries(secrets).filter(([, secret]) => log.includes(secret)).map(([name]) => name), []);
 });
+
+test('static pods run while the node has not joined, which it does as soon as there is an API server', async () => {
+  const { cluster: members, agent: node, certDir } = ground();
+  const phaseHere = async (): Promise<string | undefined> => (await node.pods()).find(({ metadata }) => metadata.name === 'early-node')?.status?.phase;
+  await members.kill();
+  await node.term();
+  rmSync(kubeconfig);
+  rmSync(certDir, { recursive: true });
+  node.writeManifest('early', pod('early'));
+  await node.start();
+  await eventually(async () => assert.equal(await phaseHere(), 'Running'), 20_000);
+  assert.match((await node.problems()).join('\n'), /client certificate of the node is not there yet/);
+  await members.start();
+  await eventually(async () => assert.equal(await members.kubectl(['get', 'pod', 'early-node', '-o', 'jsonpath={.status.phase}']), 'Running'), 40_000);
+  assert.equal(statSync(kubeconfig).mode & 0o777, 0o600);
+  node.removeManifest('early');
+  await eventually(async () => assert.equal(await phaseHere(), undefined), 20_000);
+});
