@@ -132,6 +132,17 @@ test('a group that an earlier agent left as it should not be is put right, once,
   assert.deepEqual(next.calls().filter((call) => call.includes('Container')), []);
 });
 
+test('so is the group of a pod that has a sandbox and nothing in it that runs, before its container starts, when the records are lost', async () => {
+  const world = await running(of('500m', '64Mi'));
+  world.h.runtime.killContainer(world.h.runtime.containers()[0]?.id ?? '', { exitCode: 1 });
+  const next = new World();
+  next.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
+  next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
+  const outcome = await next.h.finish(next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }));
+  assert.deepEqual(next.written, [{ memoryBytes: 64 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
+  assert.deepEqual(outcome.steps.map(({ kind }) => kind), ['resizePod', 'resizePod', 'resizePod', 'resizePod', 'startContainer']);
+});
+
 describe('an agent that died before it could record what it did', () => {
   const fields: Partial<Container> = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
 

@@ -60,11 +60,12 @@ export class PodResizer {
 
   /**
    * Looks once at the group of a pod that an earlier agent left: it may have died after a container shrank and before the group did, of which
-   * no record tells. Nothing is said of what cannot be read.
+   * no record tells, or the records are lost. A sandbox has a group also while all of its containers are down, and they start in it. Nothing is
+   * said of what cannot be read.
    */
   async look(run: SyncRun): Promise<void> {
     const { resize, log } = this.#deps;
-    if (resize === undefined || this.#looked.has(run.uid) || !run.status.containers.some(({ state }) => state === 'running')) return;
+    if (resize === undefined || this.#looked.has(run.uid) || !hasGroup(run.status)) return;
     try {
       const values = await resize.cgroups.read(run.pod);
       this.#looked.add(run.uid);
@@ -193,6 +194,10 @@ export class PodResizer {
     if (resources === undefined) return;
     actuated.setPodLevel(run.uid, mixed(withoutClaims(resources), actuated.podLevel(run.uid) ?? {}, resource));
   }
+}
+
+function hasGroup({ sandboxes, containers }: PodRuntimeStatus): boolean {
+  return sandboxes.some(({ ready }) => ready) || containers.some(({ state }) => state === 'running');
 }
 
 /** Brings the group of a pod of which nothing runs to what the pod was granted. */
