@@ -17,6 +17,9 @@ export function attachmentName(handle: string, driver: string, nodeName: string)
   return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;
 }
 
+/** Whether whoever attaches volumes gave that name; attachments that somebody else has made are theirs. */
+export const isAttachmentName = (name: string): boolean => /^csi-[0-9a-f]{64}$/.test(name);
+
 export const csiVolumeKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /** undefined for kinds that nobody attaches. A CSI volume may be of a driver that needs no attaching: its CSIDriver says so. */

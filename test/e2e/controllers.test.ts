@@ -117,7 +117,7 @@ describe('controllers, with kubectl', () => {
   });
 
   it('the cluster\'s address is signed by the tokens with which nodes join, for as long as they hold', async () => {
-    await run(['-n', 'kube-public', 'create', 'configmap', 'cluster-info', '--from-literal=kubeconfig=content']);
+    assert.match(await path('configmap cluster-info -n kube-public', '{.data.kubeconfig}'), /certificate-authority-data: \S+\n[\s\S]*server: https:/);
     const expiration = `${new Date(Date.now() + 5_000).toISOString().slice(0, 19)}Z`;
     const literals = ['token-id=abcdef', 'token-secret=0123456789abcdef', 'usage-bootstrap-signing=true', `expiration=${expiration}`].map((each) => `--from-literal=${each}`);
     await run(['-n', 'kube-system', 'create', 'secret', 'generic', 'bootstrap-token-abcdef', '--type=bootstrap.kubernetes.io/token', ...literals]);

@@ -148,9 +148,9 @@ describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
     const { run, refused } = await scopedKubectl(cluster, 'explains');
     for (const line of cellsOf(await run('api-resources --no-headers'))) {
       const plural = line[0] ?? '';
-      const [kind, version] = [line.at(-1) ?? '', line.find((cell) => /(^|\/)v1$/.test(cell)) ?? ''];
+      const [kind, version] = [line.at(-1) ?? '', line.find((cell) => /(^|\/)v1(beta1)?$/.test(cell)) ?? ''];
       const text = await run(`explain ${plural} --api-version=${version} --recursive`);
-      assert.match(text, new RegExp(`KIND: +${kind}\nVERSION: +v1\n[\\s\\S]*DESCRIPTION:\n +\\S[\\s\\S]*FIELDS:\n[\\s\\S]* {2}apiVersion\t<string>`), plural);
+      assert.match(text, new RegExp(`KIND: +${kind}\nVERSION: +v1(beta1)?\n[\\s\\S]*DESCRIPTION:\n +\\S[\\s\\S]*FIELDS:\n[\\s\\S]* {2}apiVersion\t<string>`), plural);
     }
     assert.match(await run('explain pods.spec.containers.ports.protocol'), /FIELD: protocol <string>\nENUM:\n {4}SCTP\n {4}TCP\n {4}UDP/);
     assert.match(await run('explain deployment.spec.template.spec.containers'), /FIELD: containers <\[\]Container>[\s\S]*name\t<string> -required-/);

@@ -10,7 +10,7 @@ import { startCluster, kubectlHome } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 import { scopedKubectl } from './support/scoped-kubectl.ts';
-import { registerStreamingNode, startStreamingKubelet } from './support/streaming-kubelet.ts';
+import { machineAddress, registerStreamingNode, startStreamingKubelet } from './support/streaming-kubelet.ts';
 import type { StreamingKubelet } from './support/streaming-kubelet.ts';
 
 describe('kubectl through the API server', { concurrency: 4 }, () => {
@@ -66,18 +66,30 @@ describe('kubectl through the API server', { concurrency: 4 }, () => {
 
   it('nodes that nobody reaches are told of as upstream tells', async () => {
     await registerStreamingNode(cluster, { node: 'dead', namespace: 'streams', pod: 'dead', port: 1 });
-    assert.match((await kubectl('logs dead')).stderr, /^Error from server: Get "https:\/\/localhost:1\/containerLogs\/streams\/dead\/main": dial tcp localhost:1: connect: connection refused/m);
-    assert.match((await kubectl('exec dead -- ls')).stderr, /error dialing backend: dial tcp localhost:1: connect: connection refused/);
-    assert.match((await kubectl('attach dead')).stderr, /error dialing backend: dial tcp localhost:1: connect: connection refused/);
-    assert.match((await kubectl('port-forward dead :80')).stderr, /error dialing backend: dial tcp localhost:1: connect: connection refused/);
-    assert.match((await kubectl('get --raw /api/v1/nodes/dead/proxy/healthz')).stderr, /^Error from server \(ServiceUnavailable\): error trying to reach service: dial tcp localhost:1: connect: connection refused/m);
+    const refused = `dial tcp ${machineAddress()}:1: connect: connection refused`;
+    const says = async (words: string, expected: string): Promise<void> => {
+      const { stderr } = await kubectl(words);
+      assert.ok(stderr.includes(expected), `${words}: ${stderr}`);
+    };
+    await says('logs dead', `Error from server: Get "https://${machineAddress()}:1/containerLogs/streams/dead/main": ${refused}`);
+    for (const words of ['exec dead -- ls', 'attach dead', 'port-forward dead :80']) await says(words, `error dialing backend: ${refused}`);
+    await says('get --raw /api/v1/nodes/dead/proxy/healthz', `Error from server (ServiceUnavailable): error trying to reach service: ${refused}`);
     assert.match((await kubectl('logs nobody')).stderr, /pods "nobody" not found/);
     await cluster.kubectl(['--namespace=streams', 'create', 'service', 'clusterip', 'empty', '--tcp=80']);
     assert.match((await kubectl('get --raw /api/v1/namespaces/streams/services/empty/proxy/')).stderr, /\(ServiceUnavailable\): no endpoints available for service "empty"/);
   });
 
-  it('top says that there are no metrics', async () => {
-    for (const what of ['nodes', 'pods']) assert.match((await kubectl(`top ${what}`)).stderr, /Metrics API not available/);
+  it('nodes on the API server’s own machine are not proxied to, while logs of their pods are read', async () => {
+    await registerStreamingNode(cluster, { node: 'own', namespace: 'streams', pod: 'own', port: 1, address: '127.0.0.1' });
+    assert.match((await kubectl('get --raw /api/v1/nodes/own/proxy/healthz')).stderr, /^Error from server \(BadRequest\): address not allowed$/m);
+    assert.match((await kubectl('logs own')).stderr, /dial tcp 127\.0\.0\.1:1: connect: connection refused/);
+  });
+
+  it('top says that there are no metrics of kubelets that tell none, and of whom', async () => {
+    for (const what of ['nodes', 'pods']) assert.match((await kubectl(`top ${what}`)).stderr, /^error: metrics not available yet$/m);
+    assert.match((await kubectl('top node streaming')).stderr, /^Error from server \(NotFound\): nodemetrics\.metrics\.k8s\.io "streaming" not found$/m);
+    assert.match((await kubectl('top pod talks')).stderr, /^Error from server \(NotFound\): podmetrics\.metrics\.k8s\.io "streams\/talks" not found$/m);
+    assert.equal((await cluster.tryKubectl(['--namespace=kube-public', 'top', 'pods'])).stderr, 'No resources found in kube-public namespace.\n');
   });
 
   it('version, api-versions, api-resources and cluster-info tell what there is', async () => {

@@ -23,6 +23,7 @@ import { createLocalClient } from '../registry/local-client.ts';
 import { ObjectCache } from '../registry/cache/object-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { usageResources } from '../resources/usage-metrics.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Ambient } from './ambient.ts';
@@ -83,7 +84,7 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const server = createApiServer({
     ...front.options,
     registry: withUsage(registry, { reader, kubelets: front.options.kubelets, ...ambient }),
-    definitions: [...allResources, ...usageResources],
+    definitions: servedResources,
     authenticators: access.authenticators,
     authorizer,
     connectAdmission: admission.plugins,
@@ -133,9 +134,12 @@ const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; 
 /** What clients can ask about the API itself. */
 function describeApi(openId: ComposedAuthentication['openIdDocuments']): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
   const version = versionInfo();
-  const openApi = createOpenApiDocuments(allResources, { version: version.gitVersion });
+  const openApi = createOpenApiDocuments(servedResources, { version: version.gitVersion });
   return { version, documents: async (request) => openId.get(request.path) ?? openApi.get(request), documentPaths: [...openApi.paths, ...openId.keys()] };
 }
+
+/** What is stored, and what is made up when somebody asks. */
+const servedResources: readonly ResourceDefinition[] = [...allResources, ...usageResources];
 
 /** Where clients on this machine find it: who listens everywhere is found on the loopback address, too. */
 function addressOfListener(bindAddress: string): string {

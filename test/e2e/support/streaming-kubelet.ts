@@ -2,6 +2,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
@@ -14,6 +15,13 @@ export interface StreamingKubelet {
   /** What was asked for, and by whom: the common name of the certificate shown. */
   readonly requests: { readonly path: string; readonly by: string | undefined }[];
   stop(): Promise<void>;
+}
+
+/** Where that kubelet listens: the API server leads nobody to a node that says it is on the server's own loopback (CVE-2022-3294). */
+export function machineAddress(): string {
+  const found = Object.values(networkInterfaces()).flatMap((each) => each ?? []).find(({ internal, family, address }) => !internal && family === 'IPv4' && !address.startsWith('169.254.'));
+  if (found === undefined) throw new Error('this machine has no IPv4 address but those of its loopback');
+  return found.address;
 }
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const;
@@ -47,7 +55,7 @@ export async function startStreamingKubelet(): Promise<StreamingKubelet> {
     socket.on('error', () => socket.destroy());
     socket.pipe(socket);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, machineAddress(), resolve));
   return {
     port: (server.address() as AddressInfo).port,
     requests,
@@ -77,9 +85,9 @@ function runCommand(peer: WebSocket, [command]: readonly string[]): void {
   });
 }
 
-/** A node at that kubelet, and a pod on it, as if it had been started there. */
-export async function registerStreamingNode(cluster: TestCluster, { node, namespace, pod, port }: { node: string; namespace: string; pod: string; port: number }): Promise<void> {
-  const status = { addresses: [{ type: 'Hostname', address: 'localhost' }], daemonEndpoints: { kubeletEndpoint: { Port: port } }, conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }], declaredFeatures: ['ExtendWebSocketsToKubelet'] };
+/** A node at that kubelet unless told another address, and a pod on it, as if it had been started there. */
+export async function registerStreamingNode(cluster: TestCluster, { node, namespace, pod, port, address = machineAddress() }: { node: string; namespace: string; pod: string; port: number; address?: string }): Promise<void> {
+  const status = { addresses: [{ type: 'InternalIP', address }], daemonEndpoints: { kubeletEndpoint: { Port: port } }, conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }], declaredFeatures: ['ExtendWebSocketsToKubelet'] };
   await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: node }, status }));
   const spec = { nodeName: node, containers: [{ name: 'main', image: 'x', ports: [{ containerPort: 80 }] }] };
   await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: pod, namespace }, spec }));

@@ -88,6 +88,16 @@ describe('volumes of CSI drivers', () => {
     await many.world.stop();
   });
 
+  it('that somebody else attached, under a name of their own, stay so', async () => {
+    const { api, world, run } = setUp();
+    const theirs = { namespace: '', name: 'by-hand' };
+    api.seed(volumeAttachments, { metadata: { ...theirs, uid: 'by-hand' }, spec: { attacher: 'd', nodeName: 'n1', source: { persistentVolumeName: 'pv' } } });
+    await run();
+    const left = api.peek(volumeAttachments, theirs);
+    assert.deepEqual([left !== undefined, left?.metadata.deletionTimestamp], [true, undefined]);
+    await world.stop();
+  });
+
   it('of a driver that needs no attaching are left alone', async () => {
     const { world, api, run, addPod, attachmentOn } = setUp();
     api.seed(csiDrivers, { metadata: { name: 'd', namespace: '', uid: '' }, spec: { attachRequired: false } });

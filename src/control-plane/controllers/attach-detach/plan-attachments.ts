@@ -1,4 +1,4 @@
-import { attachmentName } from '../../../api/attachable-volume.ts';
+import { attachmentName, isAttachmentName } from '../../../api/attachable-volume.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
@@ -112,7 +112,7 @@ function planLeaving(facts: AttachFacts, { before, inUse, wantedKeys }: { before
   };
   for (const key of before) if (!wantedKeys.has(key) && !mayGo(key, inUse.has(key))) kept.add(key);
   const remove = attachments
-    .filter(({ metadata }) => !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined)
+    .filter(({ metadata }) => isAttachmentName(metadata.name) && !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined)
     // One that the status does not name is used by nobody; of a node that is gone nobody knows.
     .filter(({ metadata: { name } }) => (node === undefined ? mayGo(name, true) : !kept.has(names.get(name) ?? '')))
     .map(({ metadata }) => metadata.name);
