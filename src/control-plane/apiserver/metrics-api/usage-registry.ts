@@ -37,9 +37,12 @@ export function usageRegistry(parts: UsageRegistryParts): Registry {
 }
 
 async function getUsage(parts: UsageRegistryParts, { definition, namespace, name }: ResourceRequest): Promise<Served> {
-  const subject = subjectsOf(parts, definition.type === nodeMetrics, namespace).find((each) => each.metadata.name === name);
-  const [object] = subject === undefined ? [] : await metricsOf(parts, definition.type === nodeMetrics, [subject]);
-  if (object === undefined) throw notFound(definition.type, namespace === '' ? name : `${namespace}/${name}`);
+  const isNode = definition.type === nodeMetrics;
+  const subject = subjectsOf(parts, isNode, namespace).find((each) => each.metadata.name === name);
+  // metrics-server's words: who is not there at all is named as its listers do, and who has no metrics by what they would be.
+  if (subject === undefined) throw notFound({ group: '', plural: isNode ? 'node' : 'pods' }, name);
+  const [object] = await metricsOf(parts, isNode, [subject]);
+  if (object === undefined) throw notFound({ group: nodeMetrics.group, plural: isNode ? 'nodemetrics' : 'podmetrics' }, isNode ? name : `${namespace}/${name}`);
   return served(object);
 }
 

@@ -108,8 +108,15 @@ describe('metrics.k8s.io', () => {
     const list = async (options: { labelSelector?: string; fieldSelector?: string }) => (await settled(registry.list(request(podDefinition), options))).items.map(({ object }) => object.metadata.name);
     assert.deepEqual([await list({ labelSelector: 'app in (b)' }), await list({ fieldSelector: 'metadata.name=a' }), await list({ labelSelector: 'app=c' })], [['b'], ['a'], []]);
     await assert.rejects(registry.list(request(podDefinition), { labelSelector: 'a===' }), (error) => isApiError(error, 'BadRequest'));
-    for (const name of ['c', 'nobody']) await assert.rejects(settled(registry.get(request(podDefinition, name), {})), (error) => isApiError(error, 'NotFound') && error.message === `pods.metrics.k8s.io "default/${name}" not found`);
-    await assert.rejects(settled(registry.get(request(nodeDefinition, 'away', ''), {})), (error) => isApiError(error, 'NotFound'));
+    const refusal = async (definition: typeof podDefinition, name: string, namespace?: string): Promise<string> => {
+      const error: unknown = await settled(registry.get(request(definition, name, namespace), {})).then(() => undefined, (thrown: unknown) => thrown);
+      assert.ok(isApiError(error, 'NotFound'));
+      return error.message;
+    };
+    assert.equal(await refusal(podDefinition, 'c'), 'podmetrics.metrics.k8s.io "default/c" not found');
+    assert.equal(await refusal(podDefinition, 'nobody'), 'pods "nobody" not found');
+    assert.equal(await refusal(nodeDefinition, 'away', ''), 'nodemetrics.metrics.k8s.io "away" not found');
+    assert.equal(await refusal(nodeDefinition, 'nowhere', ''), 'node "nowhere" not found');
   });
 
   it('leaves all other kinds to the store', async () => {
