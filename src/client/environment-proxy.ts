@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { KubeletError } from '../base/errors.ts';
+import { isLoopbackHost } from '../base/loopback-host.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +13,7 @@ export function proxyOfEnvironment(server: string, env: Environment): string | u
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const given = valueOf(env, name);
-  if (given === undefined || isLoopback(host) || isExcepted(host, port === '' ? (protocol === 'https:' ? '443' : '80') : port, valueOf(env, 'NO_PROXY') ?? '')) return undefined;
+  if (given === undefined || isLoopbackHost(host) || isExcepted(host, port === '' ? (protocol === 'https:' ? '443' : '80') : port, valueOf(env, 'NO_PROXY') ?? '')) return undefined;
   const proxy = given.includes('://') ? given : `http://${given}`;
   if (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:') throw new KubeletError('Invalid', `the proxy that ${name} names is not supported here; only http: is`, { op: 'read environment' });
   return proxy;
@@ -22,8 +23,6 @@ function valueOf(env: Environment, name: string): string | undefined {
   const value = env[name] ?? env[name.toLowerCase()];
   return value === undefined || value === '' ? undefined : value;
 }
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /** Entries are `*`, names with all below them, `.names` of which only what is below counts, addresses and networks; each may have a port. */
 function isExcepted(host: string, port: string, list: string): boolean {

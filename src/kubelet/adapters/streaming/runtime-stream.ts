@@ -1,11 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '../../../base/clock.ts';
 import { errorKind, errorMessage, KubeletError } from '../../../base/errors.ts';
+import { isLoopbackHost } from '../../../base/loopback-host.ts';
 import type { Logger } from '../../../base/log.ts';
 import { openStream } from '../../../streaming/open-stream.ts';
 import type { CommandStreams, StreamMode } from '../../../streaming/protocols.ts';
@@ -84,8 +85,7 @@ function streamingTarget(text: string): StreamingTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw new KubeletError('Internal', `the runtime gave no URL to stream from: ${JSON.stringify(text.slice(0, 200))}`);
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-  if (!isLoopback) throw new KubeletError('Internal', `the runtime's streaming server ${url.host} is not on a loopback address`);
+  if (!isLoopbackHost(host)) throw new KubeletError('Internal', `the runtime's streaming server ${url.host} is not on a loopback address`);
   const isSecure = url.protocol === 'https:';
   return { host, port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port), isSecure, path: `${url.pathname}${url.search}` };
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { CriCallRecord } from '../../../cri/cri-client.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import type { LinuxNode } from '../../adapters/linux-node.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CsiDrivers } from '../../ports/csi-drivers.ts';
@@ -19,40 +20,15 @@ import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.t
 import type { NodeStatsSources } from '../../ports/stats.ts';
 import type { CertificateFigures } from './certificate-figures.ts';
 
-/** Facts of the machine, read once at start. */
-export interface MachineFacts {
+/** Facts of the machine, read once at start: what the kernel says, and what this process has from its flags and its place. */
+export interface MachineFacts extends Omit<LinuxNode, 'hostname'> {
   nodeName: string;
-  /** How much this process can do at once. */
-  cores: number;
-  /** Numbers of the machine's CPUs, whatever this process may use of them. */
-  onlineCpus: readonly number[];
-  /** As Go and Kubernetes name it: `amd64`. */
-  architecture: string;
   /** Size of the file system of the root directory; undefined when it could not be read. */
   rootStorageBytes: number | undefined;
-  memoryBytes: number;
-  swapBytes: number;
-  hugePageSizes: readonly string[];
   hugePageSizesBytes: readonly number[];
-  hugePages: readonly { sizeBytes: number; totalBytes: number }[];
-  thermalThrottlePaths: readonly string[];
-  selinuxEnabled: boolean;
-  appArmorEnabled: boolean;
-  /** As `uname -r` gives it. */
-  kernelVersion: string;
-  /** Of the installation, the hardware and the boot; '' where there is none. */
-  machineId: string;
-  systemUuid: string;
-  bootId: string;
-  /** As the distribution names itself. */
-  osImage: string;
-  /** Wall time, in milliseconds; undefined where the kernel does not say. */
-  bootedAtMs: number | undefined;
   /** Where the process was started, and whose home it has: registry credentials may lie there. */
   workingDir: string;
   homeDir: string;
-  /** Primary family first. */
-  addresses: readonly string[];
 }
 
 /** Everything outside the agent. Production and simulation differ in nothing but this. */

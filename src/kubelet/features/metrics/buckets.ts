@@ -12,6 +12,11 @@ export const SERVING_AGE = [60, ...AGES] as const;
 export const PLUGIN_AGE = [600, 1800, ...AGES] as const;
 /** 15 steps from 0.1 to 40, each by the same factor. */
 export const DRA: readonly number[] = Array.from({ length: 15 }, (_, index) => 0.1 * 400 ** (index / 14));
+/** Of volume and CSI operations. */
+export const STORAGE_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600] as const;
+/** Of requests to the API server, in time and in size. */
+export const CLIENT_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0] as const;
+export const CLIENT_BYTES = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216] as const;
 
 export function exponential(start: number, factor: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => start * factor ** index);

@@ -1,10 +1,10 @@
 // Names, kinds, labels, buckets and help of upstream's families: tools, dashboards and alerts match them.
 import type { MetricFamily } from './metric-family.ts';
-import { PLUGIN_AGE, DRA, exponential } from './buckets.ts';
+import { CLIENT_BYTES, CLIENT_SECONDS, PLUGIN_AGE, DRA, STORAGE_SECONDS, exponential } from './buckets.ts';
 
 export const sharedFamilies = {
   csi_operations_seconds: {
-    type: 'histogram', labels: ['driver_name', 'method_name', 'grpc_status_code', 'migrated'], buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+    type: 'histogram', labels: ['driver_name', 'method_name', 'grpc_status_code', 'migrated'], buckets: STORAGE_SECONDS,
     help: 'Container Storage Interface operation duration with gRPC error code status total',
   },
   disabled_metrics_total: { type: 'counter', help: 'The count of disabled metrics.', stability: 'BETA' },
@@ -83,11 +83,11 @@ export const sharedFamilies = {
     help: 'Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth exec plugin. The value is in seconds until certificate expiry (negative if already expired). If auth exec plugins are unused or manage no TLS certificates, the value will be +INF.',
   },
   rest_client_rate_limiter_duration_seconds: {
-    type: 'histogram', labels: ['verb', 'host'], buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0],
+    type: 'histogram', labels: ['verb', 'host'], buckets: CLIENT_SECONDS,
     help: 'Client side rate limiter latency in seconds. Broken down by verb, and host.',
   },
   rest_client_request_duration_seconds: {
-    type: 'histogram', labels: ['verb', 'host'], buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0],
+    type: 'histogram', labels: ['verb', 'host'], buckets: CLIENT_SECONDS,
     help: 'Request latency in seconds. Broken down by verb, and host.',
   },
   rest_client_request_retries_total: {
@@ -95,12 +95,12 @@ export const sharedFamilies = {
     help: 'Number of request retries, partitioned by status code, verb, and host.',
   },
   rest_client_request_size_bytes: {
-    type: 'histogram', labels: ['verb', 'host'], buckets: [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216],
+    type: 'histogram', labels: ['verb', 'host'], buckets: CLIENT_BYTES,
     help: 'Request size in bytes. Broken down by verb and host.',
   },
   rest_client_requests_total: { type: 'counter', help: 'Number of HTTP requests, partitioned by status code, method, and host.', labels: ['code', 'method', 'host'] },
   rest_client_response_size_bytes: {
-    type: 'histogram', labels: ['verb', 'host'], buckets: [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216],
+    type: 'histogram', labels: ['verb', 'host'], buckets: CLIENT_BYTES,
     help: 'Response size in bytes. Broken down by verb and host.',
   },
   rest_client_transport_ca_reload_total: {
@@ -121,7 +121,7 @@ export const sharedFamilies = {
     help: 'Number of calls to get a new transport, partitioned by the result of the operation hit: obtained from the cache, miss: created and added to the cache, miss-gc: recreated and added back to the cache after being garbage collected, uncacheable: created and not cached',
   },
   storage_operation_duration_seconds: {
-    type: 'histogram', labels: ['volume_plugin', 'operation_name', 'status', 'migrated'], buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+    type: 'histogram', labels: ['volume_plugin', 'operation_name', 'status', 'migrated'], buckets: STORAGE_SECONDS,
     help: 'Storage operation duration',
   },
   volume_manager_selinux_container_errors_total: {
@@ -154,7 +154,7 @@ export const sharedFamilies = {
   },
   volume_manager_total_volumes: { type: 'gauge', help: 'Number of volumes in Volume Manager', labels: ['plugin_name', 'state'] },
   volume_operation_total_seconds: {
-    type: 'histogram', labels: ['plugin_name', 'operation_name'], buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+    type: 'histogram', labels: ['plugin_name', 'operation_name'], buckets: STORAGE_SECONDS,
     help: 'Storage operation end to end duration in seconds',
   },
   workqueue_adds_total: { type: 'counter', help: 'Total number of adds handled by workqueue', labels: ['name'], stability: 'BETA' },

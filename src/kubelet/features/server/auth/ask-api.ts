@@ -1,12 +1,14 @@
+import { backoffDelayMs } from '../../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../../base/backoff.ts';
 import { sleep, withDeadline } from '../../../../base/clock.ts';
 import type { Clock } from '../../../../base/clock.ts';
+import { jitter } from '../../../../base/random.ts';
 import type { Random } from '../../../../base/random.ts';
 import { isApiError } from '../../../../api/status/api-status-error.ts';
 
 /** Upstream's (DefaultAuthWebhookRetryBackoff), but bounded in all: somebody waits for the answer, who will ask again. */
 const ATTEMPTS = 5;
-const FIRST_PAUSE_MS = 500;
-const FACTOR = 1.5;
+const PAUSES: BackoffCurve = { initialMs: 500, factor: 1.5, maxMs: Infinity };
 const JITTER = 0.2;
 const LIMIT_MS = 10_000;
 
@@ -18,13 +20,13 @@ export interface Asking {
 /** Asks again where the next answer may be another. */
 export function askApi<T>(what: string, { clock, random }: Asking, ask: () => Promise<T>): Promise<T> {
   return withDeadline({ clock, limitMs: LIMIT_MS, op: what }, async (signal) => {
-    for (let attempt = 1, pauseMs = FIRST_PAUSE_MS; ; attempt += 1, pauseMs *= FACTOR) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await ask();
       } catch (error) {
         if (attempt === ATTEMPTS || signal.aborted || !isApiError(error, 'ServiceUnavailable', 'InternalError', 'TooManyRequests', 'Timeout', 'ServerTimeout')) throw error;
       }
-      await sleep(clock, pauseMs * (1 + JITTER * random.next()), signal);
+      await sleep(clock, jitter(random, backoffDelayMs(PAUSES, attempt), JITTER), signal);
     }
   });
 }
